@@ -74,10 +74,10 @@ from classmark.rankers.linear import Evidence as Evidence
 from classmark.rankers.linear import LinearRanker as LinearRanker
 from classmark.rankers.linear import LogLinearRanker as LogLinearRanker
 from classmark.rankers.linear import Rocchio as Rocchio
-from classmark.rankers.live import LiveTextRanker as LiveTextRanker
 from classmark.rankers.online import MMP as MMP
 from classmark.rankers.online import CategoryPerceptron as CategoryPerceptron
 from classmark.rankers.preference import PreferenceRanker as PreferenceRanker
+from classmark.rankers.text_ranker import LiveTextRanker as LiveTextRanker
 from classmark.rankers.text_ranker import Suggestion as Suggestion
 from classmark.rankers.text_ranker import TextRanker as TextRanker
 from classmark.ranking import Ranking as Ranking

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from classmark.hierarchies import kernels as fast
-from classmark.hierarchies.descent import gather
-from classmark.hierarchies.nodes import piece_of
+from classmark.hierarchies.nodes import gather, piece_of
 from classmark.hierarchies.places import places_of, shape_of
 from classmark.sparse import rows_from
 from classmark.taxonomy.tree import Taxonomy

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from classmark.hierarchies.descent import best_path, path_parts
 from classmark.hierarchies.nodes import NOWHERE
-from classmark.hierarchies.top_down import TopDownClassifier
+from classmark.hierarchies.top_down import TopDownClassifier, best_path, path_parts
 from classmark.sparse import rows_from
 from classmark.taxonomy.tree import Taxonomy
 

@@ -18,9 +18,8 @@ from classmark.hierarchies.taxonomy_ranker import (
 )
 from classmark.preferences.graph import PreferenceGraph
 from classmark.problems import Mistake
-from classmark.rankers.live import LiveTextRanker
 from classmark.rankers.preference import PreferenceRanker
-from classmark.rankers.text_ranker import TextRanker
+from classmark.rankers.text_ranker import LiveTextRanker, TextRanker
 from classmark.sparse import rows_from
 from classmark.taxonomy.tree import Taxonomy
 from classmark.weighting.vectorizer import Vectorizer

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from classmark.problems import Mistake
 from classmark.taxonomy import Taxonomy
-from classmark.taxonomy.edits import collapse, merge, prune, rename
+from classmark.taxonomy.edits import merge, prune, rename
 from classmark.taxonomy.tree import (
     nearest_distances,
     path_distances,
@@ -98,14 +98,6 @@ def test_prune_keeps_the_leaves_in_their_order(tree, data):
     for leaf in tree.leaves:
         above = [node for node in tree.ancestors(leaf) if node not in gone]
         assert set(pruned.ancestors(leaf)) == set(above)
-
-
-@given(TREES, st.data())
-def test_collapse_then_prune_commute_on_unrelated_nodes(tree, data):
-    node = data.draw(st.sampled_from(tree.nodes))
-    cut = collapse(tree, [node])
-    assert cut.is_leaf(node)
-    assert set(cut.nodes) == set(tree.nodes) - set(tree.descendants(node))
 
 
 @given(GRAPHS, st.data())

@@ -6,9 +6,8 @@ import pytest
 from classmark.preferences.graph import PreferenceGraph
 from classmark.problems import Mistake
 from classmark.rankers.linear import Rocchio
-from classmark.rankers.live import LiveTextRanker
 from classmark.rankers.preference import PreferenceRanker
-from classmark.rankers.text_ranker import TextRanker
+from classmark.rankers.text_ranker import LiveTextRanker, TextRanker
 from classmark.weighting.live import LiveVectorizer
 from classmark.weighting.vectorizer import Vectorizer
 

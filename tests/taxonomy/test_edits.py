@@ -2,7 +2,7 @@ import pytest
 
 from classmark.problems import Mistake
 from classmark.taxonomy import Taxonomy
-from classmark.taxonomy.edits import add, collapse, merge, move, prune, remove, rename
+from classmark.taxonomy.edits import add, merge, move, prune, remove, rename
 
 
 @pytest.fixture
@@ -21,16 +21,6 @@ def test_prune_lifts_over_several_removed(tree):
 def test_prune_keeps_all_parents_of_a_graph():
     graph = Taxonomy([("r", "a"), ("s", "a"), ("a", 1)])
     assert prune(graph, ["a"]).parents(1) == ["r", "s"]
-
-
-def test_collapse(tree):
-    cut = collapse(tree, ["a"])
-    assert cut.leaves == ["a", 3]
-    assert cut.nodes == ["r", "a", "b", 3]
-    shared = Taxonomy([("r", "a"), ("r", "b"), ("a", 1), ("b", 1)])
-    assert collapse(shared, ["a"]).path(1) == ["r", "b", 1]
-    with pytest.raises(Mistake, match="'x' is not"):
-        collapse(tree, ["x"])
 
 
 def test_move(tree):

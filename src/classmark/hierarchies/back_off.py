@@ -120,7 +120,7 @@ def ways_down(
     at = np.full(len(scores), places.root, np.int64)
     every = np.arange(len(at))
     nodes, steps, features = list[Ints](), list[Floats](), list[Floats]()
-    while not nodes or (at >= 0).any():
+    for step in range(1, int(np.diff(below.starts).max()) + 1):
         here = np.where(many[at] < len(below), views[0][every, at], np.inf)
         nodes.append(at)
         steps.append(np.where(at >= 0, here, -np.inf))
@@ -132,7 +132,7 @@ def ways_down(
                     np.where(daughters < 0, _log_odds(views[0][every, at]), NOT_A_LEAF),
                     np.log1p(many[at]),
                     np.log1p(documents[at]),
-                    np.full(len(at), float(len(nodes))),
+                    np.full(len(at), float(step)),
                     of_document,
                 )
             )
@@ -146,19 +146,6 @@ def _log_odds(chances: Floats) -> Floats:
     p = np.clip(chances, CERTAIN, 1 - CERTAIN)
     log_odds: Floats = np.log(p) - np.log1p(-p)
     return log_odds
-
-
-def joined(parts: Sequence[Ways]) -> Ways:
-    """The ways of several blocks of documents, the shorter ones lengthened."""
-    steps = max(part.nodes.shape[1] for part in parts)
-    nodes, chances, features = [], [], []
-    for part in parts:
-        more = ((0, 0), (0, steps - part.nodes.shape[1]))
-        nodes.append(np.pad(part.nodes, more, constant_values=-1))
-        chances.append(np.pad(part.chances, more, constant_values=-np.inf))
-        features.append(np.pad(part.features, (*more, (0, 0))))
-    arrays = np.concatenate(nodes), np.concatenate(chances), np.concatenate(features)
-    return Ways(*arrays)
 
 
 def _further(places: Places, by_node: Floats, at: Ints) -> Ints:
@@ -249,6 +236,7 @@ def traded(chances: Floats, right: Bools, confidence: float | None = None) -> Tr
 KNOTS = 6  # of each feature, at its quantiles
 PENALTY = 5.0  # on the squares of the weights
 MANY = 5000  # documents are enough to learn from
+FOLDS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,23 +250,28 @@ class Assurance:
 
     knots : (features, KNOTS);  weights : (features · (KNOTS − 1) + 1,), the bias last.
 
-    >>> x = np.linspace(0.0, 1.0, 5000)[:, np.newaxis]
-    >>> sure = Assurance.learned(x, x[:, 0] > 0.5)
-    >>> sure.of(np.array([[0.1], [0.9]])).round(1).tolist()
-    [0.0, 1.0]
+    >>> x, every = np.linspace(0.0, 1.0, 5000), np.ones((5000, 1), bool)
+    >>> sure = Assurance.learned(x[:, None, None], x[:, None] > 0.5, every)
+    >>> sure.along(np.array([[[0.1]], [[0.9]]]), every[:2]).round(1).tolist()
+    [[0.0], [1.0]]
     """
 
     knots: Floats
     weights: Floats
 
     @classmethod
-    def learned(cls, features: Floats, right: Bools) -> Assurance:
-        """Learn from features (m, f) and whether each was right, (m,)."""
+    def learned(cls, features: Floats, right: Bools, informative: Bools) -> Assurance:
+        """Learn from the informative steps of documents, at most MANY, evenly spaced.
+
+        features : (n, steps, f);  right, informative : (n, steps).
+        """
         from scipy.optimize import minimize
 
-        shares = np.linspace(0.0, 1.0, KNOTS)
-        knots = np.quantile(features, shares, axis=0).T
-        design, y = _come(features, knots), right.astype(np.float64)
+        some = slice(None, None, max(1, -(-len(features) // MANY)))
+        steps = features[some][informative[some]]
+        y = right[some][informative[some]].astype(np.float64)
+        knots = np.quantile(steps, np.linspace(0.0, 1.0, KNOTS), axis=0).T
+        design = _come(steps, knots)
 
         def cost(w: Floats) -> tuple[float, Floats]:
             margin = design @ w
@@ -293,43 +286,29 @@ class Assurance:
         )
         return cls(knots, solution.x)
 
-    def of(self, features: Floats) -> Floats:
-        """The probability that each is right: features (m, f)."""
-        return sigmoid(_come(features, self.knots) @ self.weights)
+    def along(self, features: Floats, informative: Bools) -> Floats:
+        """Probabilities (n, steps), made non-increasing: right below is right above."""
+        chances = np.zeros(informative.shape)
+        design = _come(features[informative], self.knots)
+        chances[informative] = sigmoid(design @ self.weights)
+        return np.maximum.accumulate(chances[:, ::-1], axis=1)[:, ::-1]
 
 
-def crossed(
-    features: Floats, right: Bools, informative: Bools, n_folds: int = 5
-) -> Floats:
+def crossed(features: Floats, right: Bools, informative: Bools) -> Floats:
     """Probabilities (n, steps), each by a model that learned from other documents.
 
     features : (n, steps, f);  right, informative : (n, steps); the probabilities are
     0 where a step is not informative.
     """
     n = len(features)
-    fold = generator(0).permutation(n) % min(n_folds, n)
+    fold = generator(0).permutation(n) % min(FOLDS, n)
     chances = np.zeros(right.shape)
-    for at in range(min(n_folds, n)):
+    for at in range(min(FOLDS, n)):
         out = fold == at
         learn = ~out if n > 1 else out
-        model = learned_from(features[learn], right[learn], informative[learn])
-        chances[out] = spread(model, features[out], informative[out])
+        model = Assurance.learned(features[learn], right[learn], informative[learn])
+        chances[out] = model.along(features[out], informative[out])
     return chances
-
-
-def learned_from(features: Floats, right: Bools, informative: Bools) -> Assurance:
-    """Learn from the informative steps of documents, at most MANY, evenly spaced."""
-    some = slice(None, None, max(1, -(-len(features) // MANY)))
-    mask = informative[some]
-    return Assurance.learned(features[some][mask], right[some][mask])
-
-
-def spread(model: Assurance, features: Floats, informative: Bools) -> Floats:
-    """Probabilities (n, steps), made non-increasing: right below is right above."""
-    chances = np.zeros(informative.shape)
-    if informative.any():
-        chances[informative] = model.of(features[informative])
-    return np.maximum.accumulate(chances[:, ::-1], axis=1)[:, ::-1]
 
 
 def _come(features: Floats, knots: Floats) -> Floats:
@@ -337,7 +316,9 @@ def _come(features: Floats, knots: Floats) -> Floats:
     low, high = knots[:, :-1], knots[:, 1:]
     wide = np.maximum(high - low, 1e-12)
     come = np.clip((features[:, :, np.newaxis] - low) / wide, 0.0, 1.0)
-    return np.column_stack((come.reshape(len(features), -1), np.ones(len(features))))
+    return np.column_stack(
+        (come.reshape(len(features), low.size), np.ones(len(features)))
+    )
 
 
 CELLS = 1 << 22  # probabilities held together
@@ -422,7 +403,7 @@ class BackOff(Estimator):
         informative = ways.informative
         chances = crossed(ways.features, right, informative)
         judged = ways._replace(chances=np.where(informative, chances, ways.chances))
-        self.assurance_ = learned_from(ways.features, right, informative)
+        self.assurance_ = Assurance.learned(ways.features, right, informative)
         trade = traded(judged.chances, right, self.confidence)
         self.threshold_ = trade.lowest(self.precision)
         self.thresholds_ = [trade.lowest(share) for share in SHARES]
@@ -541,7 +522,7 @@ class BackOff(Estimator):
         self._require_fitted()
         ways = self._raw(scores)
         informative = ways.informative
-        sure = spread(self.assurance_, ways.features, informative)
+        sure = self.assurance_.along(ways.features, informative)
         return ways._replace(chances=np.where(informative, sure, ways.chances))
 
     def _raw(self, scores: Any) -> Ways:
@@ -555,12 +536,11 @@ class BackOff(Estimator):
         starts = range(0, max(1, len(table)), step)
         blocks = (table[start : start + step] for start in starts)
         tree = (self._places, self._below, self.sizes_)
-        return joined(
-            [
-                ways_down(*tree, block, self.scale_)
-                for block in track(blocks, "going down", len(starts))
-            ]
-        )
+        ways = [
+            ways_down(*tree, block, self.scale_)
+            for block in track(blocks, "going down", len(starts))
+        ]
+        return Ways(*map(np.concatenate, zip(*ways, strict=True)))
 
     def _summary(self, ways: Ways, right: Bools) -> PlacementSummary:
         nodes, _ = ways.ends(self.threshold_)

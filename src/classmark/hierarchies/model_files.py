@@ -20,17 +20,17 @@ from itertools import accumulate
 from pathlib import Path
 from threading import Condition
 from typing import Any, BinaryIO, NamedTuple, Self
-from uuid import uuid4
 
 import numpy as np
 
 from classmark.arrays import Array, read_only
-from classmark.hierarchies.descent import NAMES, TrainedNodes
 from classmark.hierarchies.nodes import (
+    NAMES,
     SIXTEEN_BITS,
     NodeSettings,
     NodeTask,
     NodeWeights,
+    TrainedNodes,
     largest_first,
     learn_node,
     learned,
@@ -43,11 +43,14 @@ from classmark.sparse import Rows
 from classmark.spreading import Spreader, spreader
 from classmark.storage import (
     FolderWriter,
+    is_intact,
     open_folder,
     pack_strings,
+    remove_unfinished,
     save,
     sync_folder,
     unpack_strings,
+    written_beside,
 )
 from classmark.taxonomy.tree import Dummy, Taxonomy
 from classmark.validation import byte_size
@@ -120,9 +123,8 @@ def tidy(folder: Path) -> None:
     model, again = folder / "model", folder / AGAIN
     if again.exists() and not model.exists():
         again.rename(model)
-    for left in (again, *folder.glob(".*.writing")):
-        if left.exists():
-            shutil.rmtree(left)
+    shutil.rmtree(again, ignore_errors=True)
+    remove_unfinished(folder)
     if model.exists():
         sync_folder(folder)
 
@@ -307,18 +309,11 @@ def write_pieces(
     """
     digest = blake2b(repr(list(nodes)).encode(), digest_size=12).hexdigest()
     path = folder / PIECES / f"{digest}.bin"
-    beside = path.with_name(f".{digest}.{uuid4().hex}.writing")
-    try:
-        with beside.open("xb") as file:
-            for node, piece in pieces:
-                file.writelines(_node_bytes(node, piece))
-            file.flush()
-            os.fsync(file.fileno())
-        beside.rename(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
-    sync_folder(path.parent)
+    with written_beside(path) as beside, beside.open("xb") as file:
+        for node, piece in pieces:
+            file.writelines(_node_bytes(node, piece))
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _node_bytes(node: int, piece: NodeWeights) -> tuple[bytes, bytes, bytes]:
@@ -427,13 +422,9 @@ def learn_spread(
     room, limit = _room(machines, nodes, settings)
     order = [plan(nodes, at, settings.base, room, limit) for at in left]
     folder = done.folder.absolute()
-    try:
-        if (folder / LESSONS).exists():
-            Lessons.open(folder / LESSONS)
-    except DamagedFolder:
-        shutil.rmtree(folder / LESSONS)
-    if not (folder / LESSONS).exists():
-        nodes.save(folder / LESSONS)
+    lessons = folder / LESSONS
+    if not is_intact(lessons, lambda: Lessons.open(lessons)):
+        nodes.save(lessons)
     (folder / PIECES).mkdir(exist_ok=True)
     tasks = batches(nodes, order, settings.base, max(1, machines.workers))
     shared = [NodeWorker(folder, settings, room)]

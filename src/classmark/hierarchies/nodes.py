@@ -5,17 +5,19 @@ One node at a time, or all of a tree in threads, the largest first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Array, Floats
-from classmark.hierarchies.places import Lessons, Nodes
+from classmark.arrays import Array, Floats, Ints, read_only
+from classmark.hierarchies.places import Lessons, Nodes, Shape
 from classmark.problems import Mistake
+from classmark.progress import track
 from classmark.rankers.linear import LinearRanker
 from classmark.rankers.preference import PreferenceRanker
 from classmark.sparse import Rows, keep_columns, with_constant
@@ -360,3 +362,103 @@ def _sparsely(rows: Rows, owners: Rows, C: float, tol: float) -> tuple[Any, Any,
     bias = np.full(owners.width, NOWHERE)
     bias[some] = learned
     return features, weights, bias
+
+
+DOCUMENTS_AT_ONCE = 256  # documents that go down together
+NAMES = (
+    "starts", "codes", "bias", "slope", "feature_starts", "features", "entry_starts",
+    "offsets", "daughter", "weight",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedNodes:
+    """What all nodes have learned.
+
+    arrays : as ``NAMES`` says; ``kernels`` explains them. None is ever written to.
+    dropped : the share of Σ w² that was not kept.
+    """
+
+    arrays: tuple[Array, ...]
+    dropped: float
+
+    @property
+    def widest(self) -> int:
+        """The most daughters a node has."""
+        return int(np.diff(self.arrays[0]).max())
+
+    @cached_property
+    def plain(self) -> tuple[Array, ...]:
+        """The arrays as plain ndarrays: those of ``np.memmap`` are slower to index."""
+        return tuple(array.view(np.ndarray) for array in self.arrays)
+
+    @cached_property
+    def _by_code(self) -> tuple[Array, Ints]:
+        """The codes of all daughters, sorted, and the inner node that has each."""
+        starts, codes = self.plain[:2]
+        order = np.argsort(codes, kind="stable")
+        owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        return codes[order], owner[order]
+
+    def mothers(self, code: int) -> list[int]:
+        """The inner nodes that have a leaf, or an inner node, among their daughters."""
+        codes, owner = self._by_code
+        low, high = np.searchsorted(codes, [code, code + 1])
+        parents: list[int] = owner[low:high].tolist()
+        return parents
+
+    def piece(self, at: int) -> NodeWeights:
+        """What inner node ``at`` has learned."""
+        starts, _, bias, slope, first, features, entry, offsets, daughter, weight = (
+            self.plain
+        )
+        mine = slice(starts[at], starts[at + 1])
+        entries = slice(entry[at], entry[at + 1])
+        return NodeWeights(
+            features[first[at] : first[at + 1]],
+            offsets[first[at] + at : first[at + 1] + at + 1],
+            daughter[entries], weight[entries], bias[mine], slope[mine], 0.0, 0.0,
+        )  # fmt: skip
+
+    def walk(
+        self, kernel: Callable[..., None], rows: Rows, options: tuple[Any, ...],
+        out: tuple[Array, ...], threads: int,
+    ) -> None:  # fmt: skip
+        """Let documents go down, in blocks; the kernel fills the rows of ``out``."""
+
+        def one_block(low: int) -> None:
+            high = low + DOCUMENTS_AT_ONCE
+            kernel(
+                rows.starts[low : high + 1], rows.columns, rows.values, self.arrays,
+                *options, *(array[low:high] for array in out),
+            )  # fmt: skip
+
+        blocks = range(0, len(rows), DOCUMENTS_AT_ONCE)
+        if threads == 1 or len(blocks) < 2:
+            for low in track(blocks, "documents", len(blocks)):
+                one_block(low)
+            return
+        with ThreadPoolExecutor(threads) as pool:
+            for _ in track(pool.map(one_block, blocks), "documents", len(blocks)):
+                pass
+
+
+def gather(shape: Shape, pieces: Sequence[NodeWeights]) -> TrainedNodes:
+    """Put the pieces of all inner nodes, in the order of ``shape``, together."""
+    whole = sum(piece.whole for piece in pieces)
+    lost = sum(piece.lost for piece in pieces)
+    joined: dict[str, Any] = {"starts": shape.starts, "codes": shape.codes}
+    for name in ("bias", "slope", "features", "offsets", "daughter", "weight"):
+        joined[name] = np.concatenate([getattr(piece, name) for piece in pieces])
+    for name, part in (("feature_starts", "features"), ("entry_starts", "weight")):
+        lengths = [len(getattr(piece, part)) for piece in pieces]
+        joined[name] = np.cumsum([0, *lengths]).astype(np.int64)
+    arrays = tuple(joined[name] for name in NAMES)
+    return TrainedNodes(read_only(arrays), lost / whole if whole else 0.0)
+
+
+def train(nodes: Nodes, settings: NodeSettings) -> TrainedNodes:
+    """Learn all nodes."""
+    order = largest_first(nodes)
+    pieces = dict(track(learned(nodes, settings, order), "nodes", len(order)))
+    return gather(nodes.shape, [pieces[at] for at in range(len(nodes.shape))])

@@ -12,13 +12,18 @@ from typing import Any, Self
 
 import numpy as np
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Floats, Ints, ranges
 from classmark.estimator import Estimator, parameters
-from classmark.hierarchies.descent import TrainedNodes, path_parts, train
 from classmark.hierarchies.flat import share_right
-from classmark.hierarchies.kernels import all_leaves, best_first, descend
+from classmark.hierarchies.kernels import all_leaves, best_first, descend, node_scores
 from classmark.hierarchies.model_files import SavedModel, keep, open_model, trained_in
-from classmark.hierarchies.nodes import NodeSettings, require
+from classmark.hierarchies.nodes import (
+    NOWHERE,
+    NodeSettings,
+    TrainedNodes,
+    require,
+    train,
+)
 from classmark.hierarchies.places import (
     Nodes,
     Places,
@@ -38,6 +43,66 @@ from classmark.validation import renamed, require_k, require_numbers
 
 BLOCK = 1 << 24  # scores of leaves that are held together
 KEPT = ("base", "beam", "C", "drop", "n_jobs", "memory", "scale", "tol")
+Step = tuple[int, int]  # an inner node, and the place of a daughter among its own
+
+
+def path_parts(
+    trained: TrainedNodes, columns: Any, values: Any, leaf: int, scale: float
+) -> Floats:
+    """Σ over the best path of x_f (w_{v,f} − mean over sisters w_{s,f}).
+
+    Sisters are the daughters that have documents. Shape: that of ``columns``.
+    """
+    parts = np.zeros(len(columns))
+    for at, j in best_path(trained, columns, values, leaf, scale):
+        piece = trained.piece(at)
+        if not len(piece.features):
+            continue
+        has_documents = piece.bias > NOWHERE / 2
+        place = np.searchsorted(piece.features, columns)
+        place[place == len(piece.features)] = 0
+        terms = np.flatnonzero(piece.features[place] == columns)
+        first, last = piece.offsets[[place[terms], place[terms] + 1]].astype(np.int64)
+        where = ranges(first, last - first)  # the weights of these terms
+        daughter, weight = piece.daughter[where], piece.weight[where].astype(np.float64)
+        owner = np.repeat(np.arange(len(terms)), last - first)
+        slope = piece.slope.astype(np.float64)
+        usual = slope[j] - slope[has_documents].mean()
+        share = 1.0 / max(has_documents.sum(), 1)
+        lead = (daughter == j) - share * has_documents[daughter]
+        more = np.bincount(owner, weight * lead, len(terms))
+        parts[terms] += values[terms] * (usual + more)
+    return parts
+
+
+def best_path(
+    trained: TrainedNodes, columns: Any, values: Any, leaf: int, scale: float
+) -> list[Step]:
+    """The most probable way from the root to a leaf, node by node."""
+    starts, codes = trained.plain[:2]
+    n_inner = len(starts) - 1
+    scores = np.empty(trained.widest)
+    reach = {-n_inner: 0.0}
+    came: dict[int, Step] = {}
+    waiting, ancestors = [leaf], set[int]()
+    while waiting:
+        fresh = set(trained.mothers(waiting.pop())) - ancestors
+        ancestors |= fresh
+        waiting += [at - n_inner for at in fresh]
+    for at in sorted(ancestors):  # parents first
+        count = node_scores(at, columns, values, trained.arrays, scores)
+        odds = scores[:count] * scale
+        odds = odds - odds.max()
+        odds = odds - np.log(np.exp(odds).sum())
+        for j, code in enumerate(codes[starts[at] : starts[at + 1]].tolist()):
+            value = reach[at - n_inner] + float(odds[j])
+            if value > reach.get(code, -np.inf):
+                reach[code], came[code] = value, (at, j)
+    path, code = [], leaf
+    while code in came:
+        path.append(came[code])
+        code = came[code][0] - n_inner
+    return path[::-1]
 
 
 @parameters()

@@ -50,12 +50,6 @@ from classmark.validation import require_numbers
 
 Problem = ImplicitDual | ExplicitDual | CompositeDual | SparseDual
 Words = tuple[NDArray[np.uint32], Array]
-DECOMPOSITIONS = {
-    "dis": ("disagreement",),
-    "dom": ("domination",),
-    "dme": ("dominated",),
-    "dom-dme": ("domination", "dominated"),
-}
 
 
 def decompositions(loss: Loss) -> Sequence[Loss]:
@@ -65,7 +59,7 @@ def decompositions(loss: Loss) -> Sequence[Loss]:
             "loss 'svm' compares labels with thresholds, which listed edges do "
             "not: use 'dis', 'dom', 'dme' or 'dom-dme'"
         )
-    return (loss,) if callable(loss) else DECOMPOSITIONS[loss]
+    return (loss,) if callable(loss) else loss.split("-")
 
 
 def lesson_of(words: Words, graph: PreferenceGraph, loss: Loss) -> Lesson:
@@ -404,9 +398,8 @@ class PreferenceRanker(LinearRanker):
     def _scores(self, X: Any) -> Floats:
         if (live := self.live_) is not None:
             rows = rows_from(X)
-            scores = np.zeros((len(rows), live.n_labels))
-            for i in range(len(rows)):
-                scores[i] = live.scores(*rows.row(i))
+            each = [live.scores(*rows.row(i)) for i in range(len(rows))]
+            scores = np.array(each, float).reshape(len(rows), live.n_labels)
             scores[:, list(live.retired)] = -np.inf
             return scores
         if self.kernel is None:

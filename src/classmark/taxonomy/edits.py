@@ -28,22 +28,6 @@ def prune(taxonomy: Taxonomy, inner: Iterable[Hashable]) -> Taxonomy:
     return Taxonomy(edges, nodes=nodes)
 
 
-def collapse(taxonomy: Taxonomy, inner: Iterable[Hashable]) -> Taxonomy:
-    """Remove everything below the given categories, which become leaves.
-
-    What also stands under another, uncollapsed parent stays there.
-
-    >>> collapse(Taxonomy([("r", "a"), ("a", 1), ("r", 2)]), ["a"]).leaves
-    ['a', 2]
-    """
-    cut = list(inner)
-    for node in cut:
-        taxonomy.number(node)
-    closed = set(cut)
-    edges = [edge for edge in taxonomy.edges if edge[0] not in closed]
-    return _reachable(taxonomy, edges, taxonomy.roots)
-
-
 def move(taxonomy: Taxonomy, node: Hashable, under: Hashable | None) -> Taxonomy:
     """Put a category, with all below it, under another one, or at the top (None).
 
@@ -85,8 +69,11 @@ def remove(taxonomy: Taxonomy, node: Hashable, *, whole: bool = False) -> Taxono
             "use prune to lift them"
         )
     edges = [edge for edge in taxonomy.edges if node not in edge]
+    left = Taxonomy(edges, nodes=taxonomy.nodes)
     roots = [root for root in taxonomy.roots if root != node]
-    return _reachable(taxonomy, edges, roots)
+    reached = {*roots, *(below for root in roots for below in left.descendants(root))}
+    inside = [(u, v) for u, v in edges if u in reached and v in reached]
+    return Taxonomy(inside, nodes=[each for each in taxonomy if each in reached])
 
 
 def rename(taxonomy: Taxonomy, old: Hashable, new: Hashable) -> Taxonomy:
@@ -131,13 +118,3 @@ def _lifted(taxonomy: Taxonomy, node: Any, gone: set[Hashable]) -> list[Any]:
         else:
             parents[parent] = None
     return list(parents)
-
-
-def _reachable(
-    taxonomy: Taxonomy, edges: list[tuple[Any, Any]], roots: list[Any]
-) -> Taxonomy:
-    """What can be reached from the roots by these edges."""
-    whole = Taxonomy(edges, nodes=taxonomy.nodes)
-    reached = {*roots, *(node for root in roots for node in whole.descendants(root))}
-    inside = [(u, v) for u, v in edges if u in reached and v in reached]
-    return Taxonomy(inside, nodes=[node for node in taxonomy if node in reached])

@@ -261,7 +261,7 @@ def _in_service(project: Project) -> list[dict[str, Cell]]:
 
 def _checked(project: Project) -> str:
     from classmark.index.index import Index
-    from classmark.rankers.live import LiveTextRanker
+    from classmark.rankers.text_ranker import LiveTextRanker
     from classmark.workbench.learning.models import check_model
     from classmark.workbench.store.replay import require_replayed
 

@@ -207,10 +207,11 @@ def test_ways_follow_the_likeliest_daughter():
 
 def test_assurance_is_near_the_truth():
     random = np.random.default_rng(0)
-    x = random.random((5000, 2))
+    x, every = random.random((5000, 2)), np.ones((5000, 1), bool)
     chance = 0.2 + 0.7 * (x[:, 0] > 0.5)
-    sure = Assurance.learned(x, random.random(5000) < chance)
-    low, high = sure.of(np.array([[0.2, 0.5], [0.9, 0.5]]))
+    right = random.random(5000) < chance
+    sure = Assurance.learned(x[:, np.newaxis], right[:, np.newaxis], every)
+    low, high = sure.along(np.array([[[0.2, 0.5]], [[0.9, 0.5]]]), every[:2]).ravel()
     assert low == pytest.approx(0.2, abs=0.05)
     assert high == pytest.approx(0.9, abs=0.05)
 

@@ -19,9 +19,13 @@ from typing import TYPE_CHECKING, Any
 from classmark.arrays import Floats
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.rankers.live import LiveTextRanker, load_kernels
 from classmark.rankers.preference import PreferenceRanker
-from classmark.rankers.text_ranker import Suggestion, TextRanker
+from classmark.rankers.text_ranker import (
+    LiveTextRanker,
+    Suggestion,
+    TextRanker,
+    load_kernels,
+)
 from classmark.storage import sync_folder
 from classmark.taxonomy.category import ACTIVE, taxonomy_of
 from classmark.validation import byte_size

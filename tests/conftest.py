@@ -25,6 +25,14 @@ def pytest_configure(config):
     settings.load_profile("promises" if promises else "quick" if quick else "full")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_waiting_for_the_disk():
+    """Let files be written without waiting: a killed process loses nothing by it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: None)
+        yield
+
+
 @pytest.fixture(scope="session")
 def data():
     """Return the folder of the public data sets; skip, with the reason, without it."""

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import os
 
 import pytest
 
@@ -13,11 +12,6 @@ ROWS = [
     {"id": f"o{at}", "title": f"Oven {at}", "text": "dough yeast rye crust"}
     for at in range(24)
 ]
-
-
-@pytest.fixture(autouse=True)
-def no_waiting_for_the_disk(monkeypatch):
-    monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
 @pytest.fixture

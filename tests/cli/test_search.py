@@ -1,7 +1,6 @@
 """Indexing, searching and tuning from the command line."""
 
 import json
-import os
 import shutil
 
 import pytest
@@ -18,11 +17,6 @@ ROWS = [
 ]
 QUERIES = [{"id": "q1", "text": "bees"}, {"id": "q2", "text": "honey home"}]
 QRELS = "query\tdocument\tgrade\nq1\t1\t1\nq2\t2\t2\n"
-
-
-@pytest.fixture(autouse=True)
-def no_waiting_for_the_disk(monkeypatch):
-    monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
 @pytest.fixture(scope="module")

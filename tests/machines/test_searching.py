@@ -1,7 +1,6 @@
 """An index on workers answers as one on one machine, also when workers are killed."""
 
 import json
-import os
 
 import numpy as np
 import pytest
@@ -21,13 +20,6 @@ from classmark.workbench.settings import Settings
 from machines.sharded import collection, cut
 
 QUERIES = ["w0", "w1 w1 w9", "w3 w20 w0 w5 nowhere", ""] * 5
-
-
-@pytest.fixture(autouse=True, scope="module")
-def no_waiting_for_the_disk():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", lambda _: None)
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """A shard scores as the whole index does, whatever the model and wherever it is cut."""
 
-import os
 from functools import cache
 
 import numpy as np
@@ -26,13 +25,6 @@ LANGUAGE = [
     "nowhere",
 ]
 BELIEFS = ["#and(w1 w2)", "#wsum(2 w0 1 w9)", "#or(w1 #not(w2))", "#combine(w0 w7)"]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def no_waiting_for_the_disk():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", lambda _: None)
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,8 @@ from classmark.index.index import Index
 from classmark.workbench.learning.models import open_model
 from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project
-from workbench.live_projects import new_project, teach_all
+from projects import new_project
+from workbench.acts import teach_all
 
 FAILING = ("fsync", "rename", "replace", "mkdir", "open")
 

@@ -9,7 +9,8 @@ from classmark.rankers.text_ranker import LiveTextRanker
 from classmark.workbench.learning.models import check_model, open_model
 from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project
-from workbench.live_projects import new_project, say, teach_all
+from projects import new_project
+from workbench.acts import say, teach_all
 
 
 @pytest.fixture(scope="module")

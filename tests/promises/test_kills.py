@@ -8,8 +8,9 @@ import pytest
 from classmark.index.index import Index
 from classmark.workbench.project import Project, info
 from classmark.workbench.team.desk import Desk
+from projects import TEXTS, new_project
 from promises.killed import killed, workers
-from workbench.live_projects import TEXTS, new_project, teach_all
+from workbench.acts import teach_all
 
 DECIDING = """
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What every test of the workbench in a browser needs: a project, a desk, a client."""
 
-import json
-import shutil
 from typing import ClassVar
 
 import pytest
@@ -9,53 +7,12 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from classmark.web.app import create_app
-from classmark.workbench.files.importing import import_documents, import_taxonomy
-from classmark.workbench.learning.train import train
-from classmark.workbench.project import Project, create
-from classmark.workbench.search.index import index_project
-from classmark.workbench.settings import Settings
 from classmark.workbench.team.desk import Desk
 from classmark.workbench.team.people import add_token
+from projects import TREE, new_desk, new_parish, parish
 
 ADDRESS = "http://127.0.0.1:8000"
 ROOT = "/api/v1"
-TREE = """id,parent,label,scope_note
-crafts,,Crafts,what hands make
-bread,crafts,Bread,loaves and ovens
-candles,crafts,Candles,wax and wicks
-nature,,Nature,
-bees,nature,Bees,hives and honey
-birds,nature,Birds,nests and song
-"""
-WORDS = {
-    "bread": "dough yeast rye oven loaf crust knead flour baker salt",
-    "candles": "wick tallow wax flame mould dip chandler stearin snuff light",
-    "bees": "hive honey queen swarm comb smoke nectar drone keeper pollen",
-    "birds": "nest song feather finch egg flight migration wren perch moult",
-}
-
-
-def texts(name, at):
-    """A title and a text out of the words of a category."""
-    words = (WORDS[name] + " " + WORDS[name]).split()[at : at + 6]
-    title = f"Of {words[0]} and {words[1]}"
-    return title, f"A note on {', '.join(words)} from the {name} of the parish."
-
-
-def rows():
-    """Forty documents that are decided, eight that wait."""
-    for name in WORDS:
-        for at in range(10):
-            title, text = texts(name, at)
-            yield {
-                "id": f"{name}-{at}",
-                "title": title,
-                "text": text,
-                "primary": name,
-            }
-    for at, name in enumerate([*WORDS, *WORDS]):
-        title, text = texts(name, 9 - at)
-        yield {"id": f"new-{at}", "title": title, "text": text}
 
 
 class Application(FastAPI):
@@ -81,25 +38,10 @@ def routes_are_built_once():
         yield
 
 
-@pytest.fixture(scope="session")
-def prepared(tmp_path_factory):
-    """A project with a tree of six categories, a ranker and an index; do not write."""
-    folder = tmp_path_factory.mktemp("prepared")
-    (folder / "tree.csv").write_text(TREE)
-    (folder / "notes.jsonl").write_text("\n".join(map(json.dumps, rows())))
-    create(folder / "parish", Settings("Parish notes"))
-    with Project(folder / "parish") as project:
-        import_taxonomy(project, folder / "tree.csv")
-        import_documents(project, folder / "notes.jsonl")
-        train(project)
-        index_project(project)
-    return folder / "parish"
-
-
 @pytest.fixture
-def project_folder(prepared, tmp_path):
-    """A copy of the prepared project, to be written to."""
-    return shutil.copytree(prepared, tmp_path / "parish")
+def project_folder(tmp_path):
+    """A project of notes with a ranker and an index, to be written to."""
+    return new_parish(tmp_path / "parish", name="Parish notes")
 
 
 @pytest.fixture
@@ -196,9 +138,9 @@ def reader(app, desk):
 
 
 @pytest.fixture
-def sure(prepared, tmp_path):
+def sure(tmp_path):
     """A classifier of a project with enough decisions to know probabilities."""
-    rows = [
+    more = [
         {
             "id": f"{word}-more-{at}",
             "text": f"{word} and {at} more of it",
@@ -208,10 +150,6 @@ def sure(prepared, tmp_path):
         for word in words.split()
         for at in range(6)
     ]
-    (tmp_path / "more.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    folder = shutil.copytree(prepared, tmp_path / "sure")
-    with Project(folder) as project:
-        import_documents(project, tmp_path / "more.jsonl")
-        train(project)
-    with Desk(folder) as desk:
+    documents = [*parish(decided=True, waiting=True), *more]
+    with new_desk(tmp_path / "sure", documents, TREE, trained=True) as desk:
         yield program(create_app(desk), desk, "ada", "classifier")

@@ -14,11 +14,10 @@ from classmark.web.app import create_app
 from classmark.web.render import evidence
 from classmark.workbench.deciding.decide import Decision, decide_on
 from classmark.workbench.deciding.sheet import lay_out
-from classmark.workbench.files.importing import import_records, put_taxonomy
-from classmark.workbench.project import Project, create
-from classmark.workbench.settings import Settings
+from classmark.workbench.files.importing import import_records
 from classmark.workbench.team.agreement import disagreements
 from classmark.workbench.team.desk import Desk
+from projects import new_desk, new_project
 
 HOSTILE = "<script>alert(1)</script>\" onmouseover='alert(2)' {{ 7*7 }} </div>&amp;"
 
@@ -233,12 +232,10 @@ def test_similar_documents_come_with_their_labels(client):
 
 
 def test_text_is_never_markup(tmp_path):
-    create(tmp_path / "hostile", Settings(HOSTILE[:25]))
-    with Project(tmp_path / "hostile") as project:
-        put_taxonomy(project, [Category("a", HOSTILE, note=HOSTILE)], "a tree")
-        text = Document(HOSTILE, {"title": HOSTILE, "text": HOSTILE * 3, "by": HOSTILE})
-        import_records(project, [Record(text)], "a file")
-    with Desk(tmp_path / "hostile") as desk, browser_on(desk) as client:
+    row = {"id": HOSTILE, "title": HOSTILE, "text": HOSTILE * 3, "by": HOSTILE}
+    tree = [Category("a", HOSTILE, note=HOSTILE)]
+    folder = new_project(tmp_path / "hostile", [row], tree, name=HOSTILE[:25])
+    with Desk(folder) as desk, browser_on(desk) as client:
         page = client.get("/decide")
         assert page.status_code == 200
         assert "<script>alert" not in page.text
@@ -254,12 +251,9 @@ def test_text_is_never_markup(tmp_path):
 
 
 def test_an_address_is_a_link_and_nothing_else_is(tmp_path):
-    create(tmp_path / "links", Settings("Links"))
-    with Project(tmp_path / "links") as project:
-        url = "https://example.org/a?b=1&c=2"
-        given = {"title": "Bees", "source": url, "bad": "javascript:alert(1)"}
-        import_records(project, [Record(Document("d", given))], "a file")
-    with Desk(tmp_path / "links") as desk, browser_on(desk) as client:
+    url = "https://example.org/a?b=1&c=2"
+    row = {"id": "d", "title": "Bees", "source": url, "bad": "javascript:alert(1)"}
+    with new_desk(tmp_path / "links", [row]) as desk, browser_on(desk) as client:
         page = client.get("/decide").text
     assert 'href="https://example.org/a?b=1&amp;c=2" target="_blank"' in page
     assert 'rel="noopener noreferrer">source</a>' in page
@@ -278,8 +272,7 @@ def test_what_is_nearly_the_same_is_told(client, desk):
 
 
 def test_a_project_without_a_model_and_without_documents(tmp_path):
-    create(tmp_path / "empty", Settings("Empty"))
-    with Desk(tmp_path / "empty") as desk, browser_on(desk) as client:
+    with new_desk(tmp_path / "empty", [], []) as desk, browser_on(desk) as client:
         page = client.get("/decide")
         assert "Nothing waits" in page.text
         assert 'href="/files"' in page.text

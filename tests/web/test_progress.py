@@ -1,6 +1,5 @@
 """The Progress page and the page of agreement."""
 
-import json
 import re
 
 import pytest
@@ -8,23 +7,19 @@ from defusedxml import ElementTree
 
 from classmark.web.progress import beyond_chance, strength
 from classmark.workbench.deciding.decide import Decision, Seen, decide_on
-from classmark.workbench.files.importing import import_documents
-from classmark.workbench.project import Project
 from classmark.workbench.team.agreement import disagreements, opinions
+from projects import TREE, new_project, parish
 
 INLINE = re.compile(r"<style|style=|\son\w+=|<script(?![^>]*src=)")
 PICTURE = re.compile(r"<svg.*?</svg>", re.DOTALL)
 
 
 @pytest.fixture
-def project_folder(project_folder):
+def project_folder(tmp_path):
     """The project with twenty more documents that wait."""
     more = [{"id": f"more-{n}", "text": f"hive and honey {n}"} for n in range(20)]
-    file = project_folder.parent / "more.jsonl"
-    file.write_text("\n".join(map(json.dumps, more)))
-    with Project(project_folder) as project:
-        import_documents(project, file)
-    return project_folder
+    documents = [*parish(decided=True, waiting=True), *more]
+    return new_project(tmp_path / "parish", documents, TREE, trained=True)
 
 
 def decide(desk, who, document, *names, rank=1):

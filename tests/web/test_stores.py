@@ -59,12 +59,13 @@ WORK = (
 
 
 @pytest.fixture
-def folder(prepared, tmp_path, postgres_store):
-    with Project(prepared) as project:
+def folder(project_folder, tmp_path, postgres_store):
+    with Project(project_folder) as project:
         back_up(project, tmp_path / "all.zip")
-    restore(tmp_path / "all.zip", tmp_path / "parish", postgres_store())
-    shutil.copytree(prepared / "index", tmp_path / "parish/index", dirs_exist_ok=True)
-    return tmp_path / "parish"
+    restored = tmp_path / "restored"
+    restore(tmp_path / "all.zip", restored, postgres_store())
+    shutil.copytree(project_folder / "index", restored / "index", dirs_exist_ok=True)
+    return restored
 
 
 def test_a_day_of_pages_and_calls(folder):

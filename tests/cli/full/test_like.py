@@ -2,7 +2,6 @@
 
 import csv
 import json
-import os
 import re
 import shutil
 
@@ -14,11 +13,6 @@ from classmark.workbench.project import Project, create
 from classmark.workbench.settings import Settings
 
 BEES = ("r0621", "r0655")
-
-
-@pytest.fixture(autouse=True)
-def no_waiting_for_the_disk(monkeypatch):
-    monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
 @pytest.fixture(scope="module")

@@ -19,11 +19,6 @@ TRAIN = ("rank", "train", "-p", "lib", "--C", "0.001")
 KNOWN = ("--dataset", "library")
 
 
-@pytest.fixture(autouse=True)
-def no_waiting_for_the_disk(monkeypatch):
-    monkeypatch.setattr(os, "fsync", lambda _: None)
-
-
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """Make a project of the library, indexed, and put one ranker on its shelf."""

@@ -12,14 +12,11 @@ import pytest
 
 from classmark.datasets.library import (
     library_arrivals,
-    library_categories,
-    library_records,
 )
-from classmark.workbench.files.importing import import_records, put_taxonomy
-from classmark.workbench.learning.train import train
-from classmark.workbench.project import Project, create
-from classmark.workbench.settings import Settings
+from classmark.workbench.files.importing import import_records
+from classmark.workbench.project import Project
 from classmark.workbench.team.desk import Desk
+from projects import new_library
 
 PATIENCE = 20.0
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
@@ -49,11 +46,8 @@ class Served:
 def stocked(tmp_path_factory):
     """The embedded library, learned; its new arrivals wait. Copy it, do not write."""
     folder = tmp_path_factory.mktemp("stocked") / "library"
-    create(folder, Settings("Eskerton town library"))
+    new_library(folder, trained=True, name="Eskerton town library")
     with Project(folder) as project:
-        put_taxonomy(project, library_categories(), "the taxonomy")
-        import_records(project, library_records(), "the catalogue")
-        train(project)
         import_records(project, library_arrivals(), "the new arrivals")
     return folder
 

@@ -4,14 +4,9 @@ from time import perf_counter
 
 import pytest
 
-from classmark.corpus.documents import Document
-from classmark.formats.records import Record
 from classmark.taxonomy.category import Category
 from classmark.workbench.deciding.decide import Decision, decide_on
-from classmark.workbench.files.importing import import_records, put_taxonomy
-from classmark.workbench.learning.train import train
-from classmark.workbench.project import Project, create
-from classmark.workbench.settings import Settings
+from projects import new_project
 from web.browser.keyboard import (
     acts,
     category,
@@ -166,18 +161,14 @@ def test_the_place_below_the_list_stays_where_it_is(page):
 
 def test_names_and_texts_are_never_markup(browser, serve_folder, tmp_path):
     bad = "<img src=x onerror=alert(1)><script>alert(2)</script>'\"{{7*7}}"
-    create(tmp_path / "bad", Settings("Bad"))
-    with Project(tmp_path / "bad") as project:
-        tree = [Category("a", bad, note=bad), Category("b", bad + "2", note=bad)]
-        put_taxonomy(project, tree, "a tree")
-        given = [
-            Record(Document(f"d{n}", {"title": bad, "text": f"{bad} {word} " * 4}), how)
-            for n, (word, how) in enumerate(
-                [("bee", {"a": 1.0}), ("ant", {"b": 1.0})] * 6 + [("bee", {})] * 2
-            )
-        ]
-        import_records(project, given, "a file")
-        train(project)
+    tree = [Category("a", bad, note=bad), Category("b", bad + "2", note=bad)]
+    rows = [
+        {"id": f"d{n}", "title": bad, "text": f"{bad} {word} " * 4, "labels": labels}
+        for n, (word, labels) in enumerate(
+            [("bee", ["a"]), ("ant", ["b"])] * 6 + [("bee", [])] * 2
+        )
+    ]
+    new_project(tmp_path / "bad", rows, tree, trained=True)
     asked = []
     with serve_folder(tmp_path / "bad") as served:
         page = browser.new_context(base_url=served.address).new_page()

@@ -1,7 +1,6 @@
 """Generated calls: whatever is sent, the answer is one that is documented."""
 
 import os
-import shutil
 from itertools import count
 from random import Random
 
@@ -20,6 +19,7 @@ from classmark.web.app import create_app
 from classmark.web.guard.gate import Doors
 from classmark.workbench.team.desk import Desk
 from classmark.workbench.team.people import add_token
+from projects import new_parish
 
 FULL = os.environ.get("CLASSMARK_PROMISES") == "full"
 CALLS = 10_000 if FULL else 300
@@ -48,10 +48,9 @@ REAL = {
 
 
 @pytest.fixture(scope="module")
-def fuzzed(prepared, tmp_path_factory):
+def fuzzed(tmp_path_factory):
     """The application over a project of its own, with an admin's token."""
-    folder = shutil.copytree(prepared, tmp_path_factory.mktemp("fuzz") / "parish")
-    with Desk(folder) as desk:
+    with Desk(new_parish(tmp_path_factory.mktemp("fuzz") / "parish")) as desk:
         with desk.writing() as project:
             _, secret = add_token(project.store, "fuzz", "admin")
         doors = Doors(frozenset({"testserver", "localhost"}))

@@ -34,7 +34,8 @@ from classmark.workbench.learning.rebuild import rebuild
 from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project
 from classmark.workbench.settings import LearningSettings
-from workbench.live_projects import new_project, teach_all
+from projects import new_project
+from workbench.acts import teach_all
 
 TREE = Taxonomy([("r", "a"), ("r", "b"), ("a", "1"), ("a", "2"), ("b", "3")])
 FLAT = Taxonomy([("r", "1"), ("r", "2")])

@@ -2,7 +2,8 @@
 
 from classmark.workbench.learning.train import WORKING, WorkingFolder, train
 from classmark.workbench.project import Project
-from workbench.live_projects import new_project, teach_all
+from projects import new_project
+from workbench.acts import teach_all
 
 
 def names(folder):

@@ -42,11 +42,6 @@ def put(project, *rows):
     )
 
 
-@pytest.fixture(autouse=True)
-def no_waiting_for_the_disk(monkeypatch):
-    monkeypatch.setattr(os, "fsync", lambda _: None)
-
-
 @pytest.fixture
 def project(tmp_path):
     create(tmp_path / "web", Settings("Web"))

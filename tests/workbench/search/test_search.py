@@ -1,7 +1,6 @@
 """What a search shows: title, score, and the words that match."""
 
 import json
-import os
 
 import pytest
 
@@ -31,11 +30,6 @@ ROWS = [
     {"id": "3", "body": "Wasps eat bees."},
     {"id": "4", "title": "Hives", "body": "Bees live there."},
 ]
-
-
-@pytest.fixture(autouse=True)
-def no_waiting_for_the_disk(monkeypatch):
-    monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
 @pytest.fixture

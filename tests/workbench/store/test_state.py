@@ -12,7 +12,8 @@ from classmark.workbench.deciding.decide import Decision, decide
 from classmark.workbench.project import Project
 from classmark.workbench.store import state as states
 from classmark.workbench.store.state import State
-from workbench.live_projects import Acts, new_project, say
+from projects import new_project
+from workbench.acts import Acts, say
 
 
 @pytest.fixture

@@ -4,10 +4,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from classmark.corpus.documents import Document
-from classmark.formats.records import Record
-from classmark.taxonomy.category import Category
-from classmark.workbench.categories import edit
 from classmark.workbench.deciding.decide import (
     Conflict,
     Decision,
@@ -23,27 +19,19 @@ from classmark.workbench.deciding.inbox import Filters, inbox
 from classmark.workbench.deciding.sheet import lay_out
 from classmark.workbench.deciding.suggest import suggest_for
 from classmark.workbench.learning.rebuild import rebuild
-from classmark.workbench.project import Project, create
-from classmark.workbench.settings import Settings
+from classmark.workbench.project import Project
 from classmark.workbench.store.replay import require_replayed
 from classmark.workbench.team.desk import Desk
 from classmark.workbench.team.progress import pace
-from workbench.live_projects import NAMES, TEXTS
-from workbench.team.desks import say
+from projects import NAMES, TEXTS, new_project
+from workbench.acts import say_at
 
 BY_WORDS = Filters("decided", words="in TALLOW")
 
 
 @pytest.fixture
 def folder(tmp_path, any_store):
-    create(tmp_path / "shelf", Settings("shelf", store=any_store()))
-    with Project(tmp_path / "shelf") as project:
-        project.store.put_documents(
-            Record(Document(id_, {"text": text})) for id_, text in TEXTS.items()
-        )
-        for name in NAMES:
-            edit.add(project, Category(name))
-    return tmp_path / "shelf"
+    return new_project(tmp_path / "shelf", TEXTS, store=any_store())
 
 
 def test_a_day_at_the_desk(folder):
@@ -51,16 +39,16 @@ def test_a_day_at_the_desk(folder):
         desk.set_queue("ada", "listed", among=("b1", "d1"))
         first = next_for(desk, "ada")
         sheet = lay_out(desk, first, "ada")
-        say(desk, first, "bees", "bread", version=sheet.version)
+        say_at(desk, first, "bees", "bread", version=sheet.version)
         with pytest.raises(Conflict):
-            say(desk, first, "candles", who="bo", version=sheet.version)
+            say_at(desk, first, "candles", who="bo", version=sheet.version)
         undo_for(desk, "ada")
         redo_for(desk, "ada")
         note_on(desk, first, "a note", "bo")
         second = next_for(desk, "ada")
         skip_for(desk, second, "ada")
-        say(desk, "c1", "candles", who="bo")
-        say(desk, "c2", aside=True)
+        say_at(desk, "c1", "candles", who="bo")
+        say_at(desk, "c2", aside=True)
         assert desk.learned(30)
         assert suggest_for(desk, "a wick in tallow", 1)[0].category == "candles"
         assert desk.state.labels.keys() == {first, "c1"}
@@ -80,7 +68,7 @@ def test_a_day_at_the_desk(folder):
 def test_many_at_once(folder):
     def one(number):
         id_ = sorted(TEXTS)[number % 10]
-        return say(desk, id_, NAMES[number % 3], who=f"who {number}").number
+        return say_at(desk, id_, NAMES[number % 3], who=f"who {number}").number
 
     with Desk(folder) as desk:
         with ThreadPoolExecutor(6) as pool:

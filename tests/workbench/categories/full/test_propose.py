@@ -17,7 +17,8 @@ from classmark.workbench.learning.live import learn_at_once, open_learner
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import Settings
 from classmark.workbench.store.undo import undo
-from workbench.live_projects import new_project, say, wrong_lessons
+from projects import new_project
+from workbench.acts import say, wrong_lessons
 
 NODE = "nature"
 

@@ -24,7 +24,8 @@ from classmark.workbench.deciding.sheet import lay_out
 from classmark.workbench.project import Project
 from classmark.workbench.store.replay import require_replayed
 from classmark.workbench.store.store import Store
-from workbench.team.desks import count, new_desk, say, say_all
+from projects import new_desk
+from workbench.acts import count, say_all, say_at
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def labels(desk, document):
 
 
 def test_a_decision_is_on_disk_when_it_is_told(desk):
-    saved = say(desk, "b1", "bees")
+    saved = say_at(desk, "b1", "bees")
     with Store(desk.folder / "store.sqlite") as other:
         assert other.labels() == {"b1": {"bees": 1.0}}
     assert saved.document == "b1"
@@ -68,17 +69,17 @@ def test_what_was_not_shown_is_asked_of_the_model(desk):
 
 def test_somebody_else_was_faster(desk):
     mine = lay_out(desk, "b1", "ada")
-    say(desk, "b1", "bread", who="bo", version=mine.version)
+    say_at(desk, "b1", "bread", who="bo", version=mine.version)
     before = count(desk, "SELECT count(*) FROM judgments")
     with pytest.raises(Conflict, match="bo decided on it meanwhile") as found:
-        say(desk, "b1", "bees", version=mine.version)
+        say_at(desk, "b1", "bees", version=mine.version)
     assert [(s.who, s.act, s.category) for s in found.value.theirs] == [
         ("bo", "assign", "bread")
     ]
     assert found.value.yours.assign == ("bees",)
     assert count(desk, "SELECT count(*) FROM judgments") == before
     seen = version_of(desk.store, "b1")
-    say(desk, "b1", "bees", version=seen)
+    say_at(desk, "b1", "bees", version=seen)
     assert set(labels(desk, "b1")) == {"bees", "bread"}
 
 
@@ -86,7 +87,7 @@ def test_a_note_or_a_skip_is_no_conflict(desk):
     mine = lay_out(desk, "b1", "ada")
     note_on(desk, "b1", "look at the map", "bo")
     skip_for(desk, "b1", "bo")
-    say(desk, "b1", "bees", version=mine.version)
+    say_at(desk, "b1", "bees", version=mine.version)
     assert set(labels(desk, "b1")) == {"bees"}
     (note,) = lay_out(desk, "b1", "ada").notes
     assert (note.who, note.note) == ("bo", "look at the map")
@@ -100,7 +101,7 @@ def test_of_many_at_once_one_wins_and_none_is_lost(desk):
     def one(number):
         id_ = ("b1", "b2", "b3")[number % 3]
         try:
-            say(desk, id_, "bees", who=f"who {number}", version=versions[id_])
+            say_at(desk, id_, "bees", who=f"who {number}", version=versions[id_])
         except Conflict:
             return 0
         return 1
@@ -114,7 +115,7 @@ def test_acts_at_once_are_all_written_and_a_bad_one_harms_no_other(desk):
     def one(number):
         name = "bees" if number % 4 else "no such category"
         try:
-            return say(desk, f"b{number % 3 + 1}", name, who=f"w{number}").number
+            return say_at(desk, f"b{number % 3 + 1}", name, who=f"w{number}").number
         except Mistake:
             return None
 
@@ -128,7 +129,7 @@ def test_acts_at_once_are_all_written_and_a_bad_one_harms_no_other(desk):
 
 
 def test_an_enter_is_undone_and_brought_back_as_one(desk):
-    saved = say(desk, "b1", "bees", primary=("bread",), reject=("candles",))
+    saved = say_at(desk, "b1", "bees", primary=("bread",), reject=("candles",))
     assert len(saved.numbers) == 3
     undone = undo_for(desk, "ada")
     assert undone.next == "b1"
@@ -143,8 +144,8 @@ def test_an_enter_is_undone_and_brought_back_as_one(desk):
 
 def test_undo_and_redo_go_on_without_end(desk):
     for id_ in ("b1", "b2", "b3"):
-        say(desk, id_, "bees", "bread")
-    say(desk, "d1", "bread", who="bo")
+        say_at(desk, id_, "bees", "bread")
+    say_at(desk, "d1", "bread", who="bo")
     for left in (2, 1, 0):
         undo_for(desk, "ada")
         assert len(desk.store.labels()) == left + 1
@@ -156,7 +157,7 @@ def test_undo_and_redo_go_on_without_end(desk):
     with pytest.raises(Mistake, match="nothing to redo"):
         redo_for(desk, "ada")
     undo_for(desk, "ada")
-    say(desk, "c1", "candles")
+    say_at(desk, "c1", "candles")
     with pytest.raises(Mistake, match="nothing to redo"):
         redo_for(desk, "ada")
     assert set(desk.store.labels()) == {"b1", "b2", "d1", "c1"}
@@ -206,9 +207,9 @@ def act_of(desk, step, document):
     elif step == "note":
         note_on(desk, document, "hm", "ada")
     elif step == "aside":
-        say(desk, document, aside=True)
+        say_at(desk, document, aside=True)
     else:
-        say(desk, document, "bees", reject=("bread",))
+        say_at(desk, document, "bees", reject=("bread",))
 
 
 def test_what_is_skipped_comes_last_and_only_for_who_skipped(desk):
@@ -217,7 +218,9 @@ def test_what_is_skipped_comes_last_and_only_for_who_skipped(desk):
     saved = skip_for(desk, first, "ada")
     assert saved.next != first
     seen = [saved.next]
-    while (onward := say(desk, seen[-1], "bees").next) is not None and onward != first:
+    while (
+        onward := say_at(desk, seen[-1], "bees").next
+    ) is not None and onward != first:
         seen.append(onward)
     assert len(seen) == 9
     assert onward == first
@@ -229,7 +232,7 @@ def test_what_is_skipped_comes_last_and_only_for_who_skipped(desk):
 
 
 def test_a_note_leaves_a_document_aside(desk):
-    say(desk, "b1", aside=True)
+    say_at(desk, "b1", aside=True)
     note_on(desk, "b1", "ask the archive", "bo")
     skip_for(desk, "b1", "bo")
     assert desk.store.aside() == {"b1"}
@@ -240,7 +243,7 @@ def test_a_note_leaves_a_document_aside(desk):
 
 def test_an_unknown_document_is_refused(desk):
     for act in (
-        lambda: say(desk, "nowhere", "bees"),
+        lambda: say_at(desk, "nowhere", "bees"),
         lambda: skip_for(desk, "nowhere", "ada"),
         lambda: note_on(desk, "nowhere", "x", "ada"),
         lambda: lay_out(desk, "nowhere", "ada"),

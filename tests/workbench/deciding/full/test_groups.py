@@ -11,7 +11,8 @@ from classmark.workbench.deciding.similar import decide_group, grouped_queue, sh
 from classmark.workbench.learning.live import learn_at_once
 from classmark.workbench.project import Project
 from classmark.workbench.store.undo import undo
-from workbench.live_projects import new_project, say, wrong_lessons
+from projects import new_project
+from workbench.acts import say, wrong_lessons
 
 COPIES = {
     "x1": "swarm of bees in a hollow oak beside the mill",

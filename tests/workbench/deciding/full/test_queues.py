@@ -18,8 +18,8 @@ from classmark.workbench.learning.train import train
 from classmark.workbench.team.desk import Desk
 from classmark.workbench.team.jobs import STOPPED
 from classmark.workbench.team.presence import HELD, KEPT, Claims, Event, Events
-from workbench.live_projects import new_project
-from workbench.team.desks import new_desk, say, say_all
+from projects import new_desk, new_project
+from workbench.acts import say_all, say_at
 
 WAITING = {"b3", "c3", "d3", "t1"}
 
@@ -56,7 +56,7 @@ def test_the_orders_are_those_of_the_queue(desk, order):
 
 
 def test_similar_to_the_last_is_as_the_queue_has_it(desk):
-    say(desk, "c3", "candles")
+    say_at(desk, "c3", "candles")
     assert desk.learned(30)
     assert desk.background.ordered(30)
     rows = queue(desk, "similar").rows
@@ -65,8 +65,8 @@ def test_similar_to_the_last_is_as_the_queue_has_it(desk):
 
 
 def test_similar_means_the_last_decision_that_holds(desk):
-    say(desk, "b1", "bees")
-    say(desk, "d1", "bread")
+    say_at(desk, "b1", "bees")
+    say_at(desk, "d1", "bread")
     assert desk.learned(30)
     assert desk.background.ordered(60)
     undo_for(desk, "ada")
@@ -95,7 +95,7 @@ def test_nobody_is_given_what_another_has_open(desk):
     assert next_for(desk, "late") is None
     assert next_for(desk, people[0]) == given[0]
     assert set(desk.claims.held().values()) == set(people)
-    onward = say(desk, given[0], "bees", who=people[0])
+    onward = say_at(desk, given[0], "bees", who=people[0])
     assert onward.next is None
     undo_for(desk, people[0])
     assert next_for(desk, "late") == given[0]
@@ -106,8 +106,8 @@ def test_a_queue_of_somebody_s_own(desk):
     desk.set_queue("ada", "listed", {"words": "flame"}, ("t1", "b1", "c3"))
     assert desk.queue_of("ada").filters == {"words": "flame"}
     assert next_for(desk, "ada") == "t1"
-    assert say(desk, "t1", "bread").next == "c3"
-    assert say(desk, "c3", "candles").next is None
+    assert say_at(desk, "t1", "bread").next == "c3"
+    assert say_at(desk, "c3", "candles").next is None
     assert next_for(desk, "bo") in {"b3", "d3"}
     desk.set_queue("cy", "uncertain", among=("d3",))
     assert set(turns(desk, "cy", order="likely", among=("d3", "b1"))) == {"d3"}
@@ -283,6 +283,6 @@ def test_after_training_the_desk_asks_the_new_model(desk):
     assert job.result.model == "000001"
     assert desk.learned(30)
     assert desk.service.base == "000001"
-    assert say(desk, "b3", "bees").number > 0
+    assert say_at(desk, "b3", "bees").number > 0
     assert desk.learned(30)
     assert desk.service.learner.origin.base == "000001"

@@ -19,7 +19,8 @@ from classmark.workbench.project import Project, create
 from classmark.workbench.settings import Settings
 from classmark.workbench.team.desk import Desk
 from classmark.workbench.team.progress import pace
-from workbench.team.desks import new_desk, say, say_all
+from projects import new_desk
+from workbench.acts import say_all, say_at
 
 
 @pytest.fixture
@@ -49,7 +50,7 @@ def test_a_sheet_says_what_is_known(desk):
 
 
 def test_the_example_most_alike_comes_first(desk):
-    say(desk, "b3", "bees")
+    say_at(desk, "b3", "bees")
     assert desk.learned(30)
     desk.examples.clear()
     first = lay_out(desk, "b1", "ada").choices[0]
@@ -61,8 +62,8 @@ def test_what_was_said_before_is_on_it(desk):
         for n in range(12):
             edit.add(project, Category(f"other {n}"))
         edit.retire(project, "candles")
-    say(desk, "b3", "bees", primary=("bread",), reject=("other 11",), version=0)
-    say(desk, "b3", over=(("bees", "other 1"),))
+    say_at(desk, "b3", "bees", primary=("bread",), reject=("other 11",), version=0)
+    say_at(desk, "b3", over=(("bees", "other 1"),))
     note_on(desk, "b3", "two copies", "bo")
     assert desk.learned(30)
     sheet = lay_out(desk, "b3", "bo")
@@ -83,13 +84,13 @@ def test_a_sheet_stays_as_it_is_while_others_decide(desk):
     before = lay_out(desk, "b3", "ada")
     other = lay_out(desk, "b3", "bo")
     for id_ in ("b1", "b2"):
-        say(desk, id_, "bread", who="bo", remove=("bees",))
+        say_at(desk, id_, "bread", who="bo", remove=("bees",))
     assert desk.learned(30)
     assert lay_out(desk, "b3", "ada") is before
     first = lay_out(desk, "b3", "cy").choices[0]
     assert (other.choices[0].category, first.category) == ("bees", "bread")
     assert first.examples[0][0] == "b1"
-    say(desk, "b3", "candles", who="bo")
+    say_at(desk, "b3", "candles", who="bo")
     again = lay_out(desk, "b3", "ada")
     assert again.version > before.version
     assert again is not before
@@ -108,7 +109,7 @@ def test_it_is_laid_out_before_it_is_asked_for(desk):
     assert desk.learned(30)
     kept = desk.prefetch("ada", "b3").result(30)
     assert lay_out(desk, "b3", "ada") is kept
-    say(desk, "c3", "bees", who="bo")
+    say_at(desk, "c3", "bees", who="bo")
     assert desk.learned(30)
     assert lay_out(desk, "b3", "ada") is kept
 
@@ -116,7 +117,7 @@ def test_it_is_laid_out_before_it_is_asked_for(desk):
 def test_what_nobody_has_seen_yet_shows_what_was_learned_since(desk):
     kept = desk.prefetch("ada", "b3").result(30)
     for id_ in ("b1", "b2"):
-        say(desk, id_, "bread", who="ada", remove=("bees",))
+        say_at(desk, id_, "bread", who="ada", remove=("bees",))
     assert desk.learned(30)
     shown = lay_out(desk, "b3", "ada")
     assert (kept.choices[0].category, shown.choices[0].category) == ("bees", "bread")

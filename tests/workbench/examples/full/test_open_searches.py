@@ -24,12 +24,12 @@ from classmark.workbench.files.importing import import_records
 from classmark.workbench.project import Project
 from classmark.workbench.store.store import Store, titles
 from classmark.workbench.team.desk import Desk
-from workbench.team.shelves import records, shelf, subject
+from projects import WORDS, new_desk, parish, subject
 
 
 @pytest.fixture
 def desk(tmp_path):
-    with shelf(tmp_path / "shelf", index=False) as opened:
+    with new_desk(tmp_path / "shelf", parish(), WORDS) as opened:
         yield opened
 
 
@@ -67,7 +67,7 @@ def test_examples_find_their_like_with_words_and_reasons(desk):
 
 def test_the_order_is_that_of_the_command_line(desk):
     number = open_searches.begin_for(
-        desk, "ada", SearchStart(examples=("bees-0", "boats-3"))
+        desk, "ada", SearchStart(examples=("bees-0", "candles-3"))
     )
     open_searches.mark(desk, "ada", number, {"bees-1": "yes", "bread-2": "no"})
     with Desk(desk.folder) as other:
@@ -75,7 +75,7 @@ def test_the_order_is_that_of_the_command_line(desk):
         name = open_searches.show(other, number).name
     again = open_example_search(desk, SearchStart(name=name)).rank()
     assert afresh == [each.id for each in again.hits]
-    start = SearchStart(("bees-0", "boats-3"), name="again")
+    start = SearchStart(("bees-0", "candles-3"), name="again")
     answers = Answers(("bees-1",), ("bread-2",))
     again = open_example_search(desk, start, answers).rank()
     assert afresh == [each.id for each in again.hits]
@@ -83,17 +83,17 @@ def test_the_order_is_that_of_the_command_line(desk):
 
 def test_answers_are_learned_kept_by_name_and_taken_back(desk):
     number = open_searches.begin_for(
-        desk, "ada", SearchStart(texts={"mine": "a hull and a hive"})
+        desk, "ada", SearchStart(texts={"mine": "a wick and a hive"})
     )
     before = found(desk, number)
-    open_searches.mark(desk, "bob", number, {"boats-2": "yes", "bees-3": "no"})
+    open_searches.mark(desk, "bob", number, {"candles-2": "yes", "bees-3": "no"})
     after = found(desk, number)
-    assert {subject(id_) for id_ in after} == {"boats"}
-    assert marks(desk, number) == {"boats-2": ("yes", "bob"), "bees-3": ("no", "bob")}
+    assert {subject(id_) for id_ in after} == {"candles"}
+    assert marks(desk, number) == {"candles-2": ("yes", "bob"), "bees-3": ("no", "bob")}
     with pytest.raises(Mistake, match="ada has nothing to undo"):
         open_searches.undo(desk, "ada", number)
     assert {mark.document for mark in open_searches.undo(desk, "bob", number)} == {
-        "boats-2",
+        "candles-2",
         "bees-3",
     }
     assert (found(desk, number), marks(desk, number)) == (before, {})
@@ -126,9 +126,9 @@ def test_the_last_example_stays(desk, act):
 
 def test_texts_of_ones_own_come_and_go(desk):
     number = open_searches.begin_for(desk, "ada", SearchStart(examples=("bees-0",)))
-    open_searches.add_text(desk, number, "tide and harbour, mast and keel")
+    open_searches.add_text(desk, number, "tallow and flame, wax and wick")
     assert open_searches.show(desk, number).examples[-1].act == "own"
-    assert {"bees", "boats"} == {subject(id_) for id_ in found(desk, number, 10)}
+    assert {"bees", "candles"} == {subject(id_) for id_ in found(desk, number, 10)}
     open_searches.drop_text(desk, number, "text 1")
     assert subject(found(desk, number, 1)[0]) == "bees"
     with pytest.raises(Mistake, match="no text 'text 1'"):
@@ -175,7 +175,7 @@ def test_what_others_mark_and_import_is_noticed(desk):
         add_marks(other.store, search, [Mark("bees-1", "yes")], "cli")
     assert "bees-1" not in found(desk, number, 40)
     with Project(desk.folder) as other:
-        import_records(other, records(10, 12), "more")
+        import_records(other, parish(10, 12), "more")
     assert "bees-11" in found(desk, number, 50)
 
 
@@ -186,7 +186,7 @@ def test_many_documents_are_read_by_a_job(desk, monkeypatch):
     desk.jobs.wait()
     number = open_searches.begin_for(desk, "ada", SearchStart(examples=("bees-0",)))
     with Project(desk.folder) as other:
-        import_records(other, records(10, 12), "more")
+        import_records(other, parish(10, 12), "more")
     before = open_searches.show(desk, number, 50)  # the older vectors meanwhile
     assert "bees-11" not in {each.id for each in before.hits}
     assert before.notes == (open_searches.BEHIND,)
@@ -219,9 +219,9 @@ def test_few_searches_stay_in_memory(desk, monkeypatch):
     monkeypatch.setattr(open_searches, "WARM", 2)
     numbers = [
         open_searches.begin_for(desk, "ada", SearchStart(examples=(f"{name}-0",)))
-        for name in ("bees", "bread", "boats")
+        for name in ("bees", "bread", "candles")
     ]
-    for number, name in zip(numbers, ("bees", "bread", "boats"), strict=True):
+    for number, name in zip(numbers, ("bees", "bread", "candles"), strict=True):
         assert subject(found(desk, number, 1)[0]) == name
     assert len(desk.search_cache._slots) == 2  # noqa: SLF001 - the memory itself is meant
     assert subject(found(desk, numbers[0], 1)[0]) == "bees"
@@ -270,13 +270,15 @@ def test_a_screening_taken_back_shows_the_documents_again(desk):
     open_searches.mark(desk, "ada", number, {first[0]: "yes"})  # the last word holds
     assert marks(desk, number)[first[0]] == ("yes", "ada")
     with Project(desk.folder) as other:
-        import_records(other, records(10, 11), "more")
+        import_records(other, parish(10, 11), "more")
     with pytest.raises(Mistake, match="not part of this screening"):
         open_searches.mark(desk, "ada", number, {"bees-10": "yes"})
 
 
 def test_a_search_becomes_a_screening_with_all_it_knows(desk):
-    wanted = SearchStart(examples=("bees-0",), texts={"mine": "honey"}, no=("boats-1",))
+    wanted = SearchStart(
+        examples=("bees-0",), texts={"mine": "honey"}, no=("candles-1",)
+    )
     number = open_searches.begin_for(desk, "ada", wanted)
     assert (
         open_searches.show(desk, open_searches.begin_for(desk, "ada", wanted)).name
@@ -287,7 +289,7 @@ def test_a_search_becomes_a_screening_with_all_it_knows(desk):
     assert marks(desk, screening) == {
         "bees-0": ("example", "bob"),
         "bees-1": ("example", "bob"),
-        "boats-1": ("no", "bob"),
+        "candles-1": ("no", "bob"),
     }
     assert open_searches.screen(desk, "bob", number) > screening
     kept = {each.name: each for each in summaries(desk.store)}

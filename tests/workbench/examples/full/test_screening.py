@@ -1,6 +1,5 @@
 """A project is screened: every answer is kept, and it goes on where it stopped."""
 
-import os
 import subprocess
 import sys
 
@@ -19,12 +18,6 @@ from classmark.workbench.settings import Settings
 
 WORDS = ["hive", "comb", "wax", "swarm", "nectar", "pollen", "queen", "drone"]
 OTHER = ["oven", "dough", "yeast", "rye", "crust", "flour", "loaf", "baker"]
-
-
-@pytest.fixture(autouse=True)
-def no_waiting_for_the_disk(monkeypatch):
-    monkeypatch.setattr(os, "fsync", lambda _: None)
-    monkeypatch.setenv("CLASSMARK_USER", "eve")
 
 
 @pytest.fixture

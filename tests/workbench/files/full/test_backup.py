@@ -47,7 +47,8 @@ from classmark.workbench.settings import (
 from classmark.workbench.store.replay import require_replayed
 from classmark.workbench.store.store import Act, Store
 from classmark.workbench.team import people
-from workbench.live_projects import Acts, new_project, say, teach_all
+from projects import new_project
+from workbench.acts import Acts, say, teach_all
 
 HASH = "$argon2id$v=19$m=65536,t=3,p=4$c2FsdA$aGFzaA"
 
@@ -66,7 +67,7 @@ def same_rows(one, other, tables=TABLES):
 def made(tmp_path_factory):
     """Return a project with a row in every table."""
     place = tmp_path_factory.mktemp("made") / "shelf"
-    folder = new_project(place, LearningSettings(C=2.0))
+    folder = new_project(place, learning=LearningSettings(C=2.0))
     with Project(folder) as project:
         teach_all(project, learn=False)
         acts = Acts(project, np.random.default_rng(5), learn=lambda _: None)

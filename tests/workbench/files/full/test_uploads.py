@@ -11,18 +11,18 @@ from classmark.problems import Mistake
 from classmark.workbench.deciding.decide import Decision, decide
 from classmark.workbench.files import exporting, uploads
 from classmark.workbench.files.uploads import Receiving, upload_of, waiting
+from projects import WORDS, new_desk, parish
 from workbench.files.hostile_files import HOSTILE
-from workbench.team.shelves import shelf
 
 ROWS = [
-    {"id": "n1", "title": "=1+1", "text": "Keels and tar", "labels": ["boats"]},
+    {"id": "n1", "title": "=1+1", "text": "Keels and tar", "labels": ["candles"]},
     {"id": "n2", "text": "Rye", "labels": ["bread", "milling"]},
 ]
 
 
 @pytest.fixture
 def desk(tmp_path):
-    with shelf(tmp_path / "home" / "shelf", index=False) as opened:
+    with new_desk(tmp_path / "home" / "shelf", parish(), WORDS) as opened:
         yield opened
 
 
@@ -87,7 +87,7 @@ def test_a_file_is_shown_then_imported_whole(desk):
     shown = uploads.preview(desk, upload.token)
     assert (shown.kind, shown.format, shown.mistake) == ("documents", "jsonl", "")
     assert shown.rows == (
-        ("n1", "=1+1", "Keels and tar", "boats"),
+        ("n1", "=1+1", "Keels and tar", "candles"),
         ("n2", "", "Rye", "bread, milling"),
     )
     assert "n1" not in desk.store.ids()
@@ -144,12 +144,12 @@ def test_tables_and_annif_corpora(desk, name, content, how, ids):
 def test_a_folder_of_texts_as_zip(desk, tmp_path):
     path = tmp_path / "texts.zip"
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("boats/keel.txt", "A keel")
-        archive.writestr("boats/oar.txt", "An oar")
+        archive.writestr("candles/keel.txt", "A keel")
+        archive.writestr("candles/oar.txt", "An oar")
     upload = send(desk, "texts.zip", path.read_bytes())
     assert uploads.preview(desk, upload.token).format == "folder"
     assert take_in(desk, upload).state == "done"
-    assert desk.store.labels()["boats/keel"] == {"boats": 1.0}
+    assert desk.store.labels()["candles/keel"] == {"candles": 1.0}
 
 
 SKOS = b"""@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
@@ -245,7 +245,7 @@ def test_everything_can_be_taken_out(desk, name):
     path, remove = exporting.download(desk, name, whole=True)
     assert desk.folder in path.parents
     if name.startswith("taxonomy"):
-        assert {c.label or c.id for c in read_categories(path)} >= {"bees", "boats"}
+        assert {c.label or c.id for c in read_categories(path)} >= {"bees", "candles"}
     elif name.startswith("documents") and "preferences" not in name:
         labels = {record.id: set(record.labels) for record in read_records(path)}
         assert len(labels) == 40

@@ -29,15 +29,8 @@ from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project
 from classmark.workbench.settings import FILE, LearningSettings
 from classmark.workbench.store.undo import undo
-from workbench.live_projects import (
-    NAMES,
-    TEXTS,
-    new_project,
-    say,
-    teach_all,
-    weights,
-    wrong_lessons,
-)
+from projects import NAMES, TEXTS, new_project
+from workbench.acts import say, teach_all, weights, wrong_lessons
 
 
 @pytest.fixture
@@ -116,7 +109,7 @@ def test_documents_set_apart_are_not_taught(project):
     ],
 )
 def test_a_learner_that_cannot_says_so(tmp_path, settings, said, remedy):
-    with Project(new_project(tmp_path / "shelf", settings)) as project:
+    with Project(new_project(tmp_path / "shelf", learning=settings)) as project:
         logged = decide(project, "b1", Decision(("bees",)), {})
         told = and_learn(project, logged)
         assert told.learned is None
@@ -181,7 +174,7 @@ def test_an_act_undone_later_is_as_never_seen_after_many_visits(tmp_path):
                 say(project, "t1", "candles")
             teach_all(project)
             if name == "one":
-                undo(project, 4)
+                undo(project, 2)
                 learn_at_once(project)
             learner = open_learner(project)
             learner.ranker.revisit(20_000)

@@ -23,15 +23,8 @@ from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import FILE, LearningSettings, Settings
 from classmark.workbench.team.desk import Desk
-from workbench.live_projects import (
-    NAMES,
-    TEXTS,
-    Acts,
-    new_project,
-    teach_all,
-    wrong_lessons,
-)
-from workbench.team.desks import RIGHT, new_desk, say, say_all
+from projects import NAMES, RIGHT, TEXTS, new_desk, new_project
+from workbench.acts import Acts, say_all, say_at, teach_all, wrong_lessons
 
 
 def assert_as_the_log_says(folder):
@@ -46,11 +39,11 @@ def test_a_decision_is_learned_soon_and_kept_at_the_end(tmp_path):
         with pytest.raises(Mistake, match="no model yet"):
             suggest_for(desk, "honey")
         with desk.events.subscribe() as listener:
-            say(desk, "b1", "bees")
+            say_at(desk, "b1", "bees")
             assert desk.learned(30)
             kinds = [event.kind for event in listener.waiting()]
         assert kinds == ["decided", "learned"]
-        say(desk, "c1", "candles")
+        say_at(desk, "c1", "candles")
         assert desk.learned(30)
         assert suggest_for(desk, "honey", 1)[0].category == "bees"
         many = [suggest_for(desk, text, 1) for text in ("honey", "a wick")]
@@ -107,7 +100,7 @@ def _change_all(desk):
             if number % 5 == 0:
                 edit.add(project, Category(f"more {number}"))
         name = str(rng.choice(sorted(desk.categories)))
-        say(desk, f"n{number}", name)
+        say_at(desk, f"n{number}", name)
         if number % 7 == 0:
             undo_for(desk, "ada")
     assert desk.learned(60)
@@ -120,7 +113,7 @@ def test_random_acts_at_the_desk_are_as_the_log_says(tmp_path, seed):
         acts = Acts(desk, rng, learn=lambda _: desk.learned(30))
         for _ in range(40):
             acts.act()
-        say(desk, "b1", acts.fresh_active())
+        say_at(desk, "b1", acts.fresh_active())
         assert desk.learned(30)
         shown = [s.category for s in suggest_for(desk, "honey and a flame", 20)]
     with Project(desk.folder) as project:
@@ -141,10 +134,10 @@ def test_the_write_lock_is_free_while_it_learns(tmp_path, monkeypatch):
             return plain(document)
 
         monkeypatch.setattr(learner.moment, "record", slowly)
-        say(desk, "b3", "bees")
+        say_at(desk, "b3", "bees")
         assert begun.wait(30)
         started = time.perf_counter()
-        say(desk, "d3", "bread")
+        say_at(desk, "d3", "bread")
         suggest_for(desk, "honey")
         assert time.perf_counter() - started < 5
         assert not desk.learned(0)
@@ -177,7 +170,7 @@ def test_one_who_was_overtaken_says_so_and_the_desk_begins_anew(tmp_path):
     with Desk(folder) as desk:
         learner = desk.service.learner
         but_first(learner)
-        say(desk, "b2", "bread")
+        say_at(desk, "b2", "bread")
         assert desk.learned(30)
         assert desk.service.learner is not learner
     assert_as_the_log_says(folder)
@@ -205,7 +198,7 @@ def test_another_process_decides_meanwhile(tmp_path):
         other = subprocess.Popen(command, stderr=subprocess.PIPE)  # noqa: S603 (our own)
         made = 0
         while other.poll() is None:
-            say(desk, f"d{made % 3 + 1}", "bread")
+            say_at(desk, f"d{made % 3 + 1}", "bread")
             made += 1
             time.sleep(0.05)
         assert other.returncode == 0, other.stderr.read()
@@ -248,7 +241,9 @@ def _until(holds):
 
 
 def test_a_model_that_only_training_changes(tmp_path):
-    folder = new_project(tmp_path / "shelf", LearningSettings(strategy="top-down"))
+    folder = new_project(
+        tmp_path / "shelf", learning=LearningSettings(strategy="top-down")
+    )
     with Project(folder) as project:
         edit.add(project, Category("insects"))
         edit.move(project, "bees", "insects")
@@ -260,7 +255,7 @@ def test_a_model_that_only_training_changes(tmp_path):
         assert suggest_for(desk, "honey in a hive", 1)[0].category == "bees"
         assert next_for(desk, "ada") == "n"
         sheet = lay_out(desk, "n", "ada")
-        say(desk, "n", sheet.choices[0].category)
+        say_at(desk, "n", sheet.choices[0].category)
         assert desk.learned(30)
         with desk.writing() as project:
             edit.rename(project, "bees", new_id="honey bees")
@@ -283,7 +278,7 @@ def test_an_empty_project(tmp_path, settings):
         assert next_for(desk, "ada") == "d"
         sheet = lay_out(desk, "d", "ada")
         assert (sheet.choices, sheet.ranked) == ((), 0)
-        say(desk, "d", "bees")
+        say_at(desk, "d", "bees")
         assert desk.learned(30)
 
 
@@ -309,7 +304,7 @@ def test_it_is_saved_from_time_to_time(tmp_path, monkeypatch):
     monkeypatch.setattr("classmark.workbench.learning.live.SAVED_AFTER", 4)
     with new_desk(tmp_path / "shelf") as desk:
         for id_ in TEXTS:
-            say(desk, id_, RIGHT[id_[0]])
+            say_at(desk, id_, RIGHT[id_[0]])
             assert desk.learned(30)
         with Project(desk.folder) as project:
             saved = open_learner(project)

@@ -20,14 +20,14 @@ from classmark.workbench.search.search import (
     starred,
     warm_index,
 )
+from classmark.workbench.settings import SearchSettings
 from classmark.workbench.store.store import Store
-from classmark.workbench.team.desk import Desk
-from workbench.team.shelves import new_shelf, records, shelf, subject
+from projects import WORDS, new_desk, parish, subject
 
 
 @pytest.fixture
 def desk(tmp_path):
-    with shelf(tmp_path / "shelf") as opened:
+    with new_desk(tmp_path / "shelf", parish(), WORDS, indexed=True) as opened:
         yield opened
 
 
@@ -84,14 +84,17 @@ def test_nothing_is_kept_unless_the_settings_say_so(desk, tmp_path):
     search_desk(desk, "honey", QueryOptions(), "ada")
     assert read_impressions(desk.store) == []
     for log, who in (("named", "ada"), ("anonymous", "")):
-        with shelf(tmp_path / log, log=log) as kept:
+        search = SearchSettings(log)
+        with new_desk(
+            tmp_path / log, parish(), WORDS, indexed=True, search=search
+        ) as kept:
             found = search_desk(kept, "honey", QueryOptions(k=3), "ada")
             log_click(kept.store, found.impression, ids(found)[1])
             (seen,) = read_impressions(kept.store)
             assert (seen.who, seen.query, seen.ids) == (who, "honey", ids(found))
             assert seen.clicked == {ids(found)[1]}
             with pytest.raises(Mistake, match="did not show"):
-                log_click(kept.store, found.impression, "boats-1")
+                log_click(kept.store, found.impression, "candles-1")
             assert search_desk(kept, "zebra", QueryOptions(), "ada").impression is None
 
 
@@ -100,7 +103,7 @@ def test_the_index_is_opened_once_and_again_when_it_changed(desk):
     search_desk(desk, "honey", QueryOptions())
     assert desk.search_cache.index(desk) is first
     with Project(desk.folder) as other:
-        import_records(other, records(10, 12), "more")
+        import_records(other, parish(10, 12), "more")
     assert search_state(desk).stale
     assert "bees-11" not in ids(search_desk(desk, "honey", QueryOptions(k=50)))
     job = start_indexing(desk, "ada").wait(60)
@@ -113,7 +116,7 @@ def test_the_index_is_opened_once_and_again_when_it_changed(desk):
 
 
 def test_a_project_without_an_index_says_so(tmp_path):
-    with shelf(tmp_path / "bare", index=False) as bare:
+    with new_desk(tmp_path / "bare", parish(), WORDS) as bare:
         warm_index(bare)
         assert not search_state(bare).ready
         with pytest.raises(Mistake, match="has no index yet"):
@@ -133,7 +136,7 @@ def test_threads_search_while_the_index_is_made_anew(desk):
         before = [pool.submit(search, at) for at in range(40)]
         with Project(Path(desk.folder)) as other:
             import_records(
-                other, (r for r in records(10, 14) if subject(r.id) == "boats"), "more"
+                other, (r for r in parish(10, 14) if subject(r.id) == "candles"), "more"
             )
         start_indexing(desk)
         after = [pool.submit(search, at) for at in range(80)]
@@ -142,8 +145,7 @@ def test_threads_search_while_the_index_is_made_anew(desk):
 
 
 def test_two_desks_keep_apart(tmp_path, desk):
-    other = new_shelf(tmp_path / "other")
-    with Desk(other) as second:
+    with new_desk(tmp_path / "other") as second:
         assert desk.search_cache is desk.search_cache
         assert desk.search_cache is not second.search_cache
 

@@ -1,6 +1,5 @@
 """Rankers learned from the click log, and what is left of a training."""
 
-import os
 import re
 from xml.etree import ElementTree as ET
 
@@ -28,13 +27,6 @@ from classmark.workbench.settings import Settings
 
 SESSIONS = 400
 CLICKS = RankerTraining(prices=(0.01,), clicks="clicked-over-skipped")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def no_waiting_for_the_disk():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", lambda _: None)
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -1,49 +1,15 @@
-"""Projects that learn from every decision, random acts on them, and what must hold."""
+"""What people do in the tests: one act, all acts, random acts; and what must hold."""
 
-from classmark.corpus.documents import Document
-from classmark.formats.records import Record
 from classmark.preferences.graph import PreferenceGraph
 from classmark.problems import Mistake
 from classmark.rankers.preference import lesson_of
 from classmark.taxonomy.category import Category
 from classmark.workbench.categories import edit
-from classmark.workbench.deciding.decide import Decision, decide
+from classmark.workbench.deciding.decide import Decision, decide, decide_on
 from classmark.workbench.learning.lessons import TEST, lesson_by, part_of
 from classmark.workbench.learning.live import learn_at_once, open_learner
-from classmark.workbench.project import Project, create
-from classmark.workbench.settings import LearningSettings, Settings
 from classmark.workbench.store.undo import undo
-
-TEXTS = {
-    "b1": "honey in the hive",
-    "b2": "a queen bee swarms",
-    "b3": "bees and hive smoke",
-    "d1": "dough in the oven",
-    "d2": "rye bread and yeast",
-    "d3": "knead dough and yeast",
-    "c1": "a wick in tallow",
-    "c2": "a burning wick",
-    "c3": "tallow dips and a flame",
-    "t1": "an oven and a flame",
-}
-NAMES = ["bees", "bread", "candles"]
-
-
-def new_project(folder, learning=None):
-    """Ten documents, three categories, nothing decided; t1 is set apart."""
-    create(folder, Settings("shelf", learning=learning or LearningSettings()))
-    with Project(folder) as project:
-        project.store.put_documents(
-            Record(Document(id_, {"text": text}), meta=apart(id_))
-            for id_, text in TEXTS.items()
-        )
-        for name in NAMES:
-            edit.add(project, Category(name))
-    return folder
-
-
-def apart(id_):
-    return {"part": TEST} if id_.startswith("t") else {}
+from projects import RIGHT, TEXTS
 
 
 def say(project, document, *labels, learn=True, **said):
@@ -54,8 +20,22 @@ def say(project, document, *labels, learn=True, **said):
 
 def teach_all(project, **how):
     for id_ in TEXTS:
-        name = {"b": "bees", "d": "bread", "c": "candles", "t": "bread"}[id_[0]]
-        say(project, id_, name, **how)
+        say(project, id_, RIGHT[id_[0]], **how)
+
+
+def say_at(desk, document, *labels, who="ada", version=None, **said):
+    """Decide at a desk, without the model's view of it."""
+    return decide_on(desk, document, Decision(labels, **said), {}, who, version)
+
+
+def say_all(desk, ids=("b1", "b2", "d1", "d2", "c1", "c2")):
+    for id_ in ids:
+        say_at(desk, id_, RIGHT[id_[0]])
+    assert desk.learned(30)
+
+
+def count(desk, sql, *values):
+    return desk.store.run(sql, values).fetchone()[0]
 
 
 def weights(learner):
@@ -108,6 +88,8 @@ class Acts:
             self.learn(self.project)
 
     def one(self, choices):
+        if not choices:
+            raise Mistake("nothing to choose from")
         return choices[int(self.rng.integers(len(choices)))]
 
     def name(self):
@@ -132,7 +114,7 @@ class Acts:
         decide(self.project, document, Decision(**said), {})
 
     def undo(self):
-        (last,) = self.project.store.run("SELECT max(seq) FROM judgments").fetchone()
+        last = count(self.project, "SELECT coalesce(max(seq), 1) FROM judgments")
         undo(self.project, int(self.rng.integers(1, last + 1)))
 
     def add(self):

@@ -60,15 +60,18 @@ TREE = [
 
 
 def new_project(
-    folder, documents=NOTES, categories=NAMES, *, trained=False, indexed=False, **parts
+    folder, documents=NOTES, categories=None, *, trained=False, indexed=False, **parts
 ):
     """Make a project in a folder, which is returned.
 
     documents : id → text, or records, or rows as in a file of JSON lines;
-    categories : or their names; more are added where labels name them;
+    categories : or their names; without them, those of the notes, or those that labels
+    name;
     parts : of the settings. A project is made once and then copied, unless its store is
     on a server.
     """
+    if categories is None:
+        categories = NAMES if documents is NOTES else []
     settings = Settings(**{"name": "shelf", **parts})
     contents = (records_of(documents), categories_of(categories), trained, indexed)
     if settings.store != StoreSettings():

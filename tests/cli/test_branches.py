@@ -2,23 +2,16 @@
 
 import pytest
 
-from classmark.workbench.files.importing import import_documents, import_taxonomy
-from classmark.workbench.project import Project, create
-from classmark.workbench.settings import Settings
+from projects import new_project
 
 
 @pytest.fixture
 def single(tmp_path):
     """Return a project with one category and twenty documents in it."""
-    (tmp_path / "tree.csv").write_text("id,parent,label\nbees,,Bees\n")
-    entry = '{{"id": "{0}", "text": "hive {0}", "primary": "bees"}}'
-    lines = "\n".join(entry.format(at) for at in range(20))
-    (tmp_path / "hives.jsonl").write_text(lines)
-    create(tmp_path / "one", Settings("one"))
-    with Project(tmp_path / "one") as project:
-        import_taxonomy(project, tmp_path / "tree.csv")
-        import_documents(project, tmp_path / "hives.jsonl")
-    return str(tmp_path / "one")
+    rows = [
+        {"id": str(at), "text": f"hive {at}", "primary": "bees"} for at in range(20)
+    ]
+    return str(new_project(tmp_path / "one", rows))
 
 
 def test_one_category_is_reported_with_nothing_to_choose_between(run, single):

@@ -1,10 +1,11 @@
 """Searches that are logged, and clicks on them, from the command line."""
 
 import json
-import os
 import re
 
 import pytest
+
+from projects import new_project
 
 ROWS = [
     {"id": "n1", "title": "Bees", "body": "They hum."},
@@ -13,12 +14,8 @@ ROWS = [
 
 
 @pytest.fixture
-def web(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(os, "fsync", lambda _: None)
-    (tmp_path / "notes.jsonl").write_text("\n".join(map(json.dumps, ROWS)))
-    assert run("init", "web")[0] == 0
-    assert run("import", "notes.jsonl", "-p", "web")[0] == 0
-    assert run("index", "-p", "web")[0] == 0
+def web(run, tmp_path):
+    new_project(tmp_path / "web", ROWS, indexed=True)
     return run
 
 
@@ -54,7 +51,8 @@ def test_a_search_is_logged_and_clicked(web):
     assert "impression" not in rows[0]
 
 
-def test_an_index_of_a_file_has_no_log(web):
+def test_an_index_of_a_file_has_no_log(web, tmp_path):
+    (tmp_path / "notes.jsonl").write_text("\n".join(map(json.dumps, ROWS)))
     assert web("index", "notes.jsonl", "--to", "notes")[0] == 0
     code, _, err = web("search", "bees", "--index", "notes", "--log")
     assert code == 2

@@ -9,6 +9,7 @@ import pytest
 from typer.main import get_command
 
 from classmark.cli.main import OLD_OPTIONS, app
+from projects import new_project
 
 ROWS = [
     {"id": "1", "text": "honey in the hive", "labels": ["bees"]},
@@ -19,12 +20,8 @@ ROWS = [
 
 
 @pytest.fixture
-def shelf(tmp_path, run):
-    notes = tmp_path / "notes.jsonl"
-    notes.write_text("\n".join(json.dumps(row) for row in ROWS))
-    assert run("init", tmp_path / "shelf")[0] == 0
-    assert run("import", notes, "-p", tmp_path / "shelf")[0] == 0
-    return tmp_path / "shelf"
+def shelf(tmp_path):
+    return new_project(tmp_path / "shelf", ROWS)
 
 
 def test_the_main_job(run, shelf):

@@ -17,9 +17,9 @@ from classmark.cli.options import (
     options,
 )
 from classmark.cli.output import Text, View
-from classmark.workbench.project import Project, create
+from classmark.workbench.project import Project
 from classmark.workbench.results import Table
-from classmark.workbench.settings import Settings
+from projects import new_project
 
 
 @options
@@ -101,7 +101,7 @@ def test_a_group_has_the_defaults_of_its_options():
 
 
 def test_the_project_is_opened_and_closed(run, tmp_path):
-    create(tmp_path / "shelf", Settings("the shelf"))
+    new_project(tmp_path / "shelf", name="the shelf")
     assert run("name", tmp_path / "shelf") == (0, "the shelf\n")
     assert run("name", tmp_path / "shelf", "--loud") == (0, "THE SHELF\n")
     code, out = run("name")

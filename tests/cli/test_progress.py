@@ -7,12 +7,9 @@ import typer
 from typer.testing import CliRunner
 
 from classmark.cli.decide import agreement, progress
-from classmark.corpus.documents import Document
-from classmark.formats.records import Record
-from classmark.taxonomy.category import Category
 from classmark.workbench.deciding.decide import Decision, Seen, decide
-from classmark.workbench.project import Project, create
-from classmark.workbench.settings import Settings
+from classmark.workbench.project import Project
+from projects import new_project
 
 app = typer.Typer()
 app.command()(progress)
@@ -28,13 +25,10 @@ def run(*words):
 @pytest.fixture
 def shelf(tmp_path):
     """Fifteen documents, three categories."""
-    create(tmp_path / "shelf", Settings("shelf"))
-    with Project(tmp_path / "shelf") as project:
-        project.store.put_documents(
-            Record(Document(f"d{n}", {"text": "hive and oven"})) for n in range(15)
-        )
-        names = ("bees", "bread", "wax")
-        project.store.put_categories([Category(name) for name in names])
+    texts = {f"d{n}": "hive and oven" for n in range(15)}
+    with Project(
+        new_project(tmp_path / "shelf", texts, ["bees", "bread", "wax"])
+    ) as project:
         yield project
 
 

@@ -1,14 +1,10 @@
 """Indexing, searching and tuning from the command line."""
 
 import json
-import shutil
 
 import pytest
 
-from classmark.workbench.files.importing import import_documents
-from classmark.workbench.project import Project, create
-from classmark.workbench.search.index import index_project
-from classmark.workbench.settings import Settings
+from projects import new_project
 
 ROWS = [
     {"id": "1", "title": "Bees", "body": "They hum.", "links": [["2", "honey"]]},
@@ -19,24 +15,13 @@ QUERIES = [{"id": "q1", "text": "bees"}, {"id": "q2", "text": "honey home"}]
 QRELS = "query\tdocument\tgrade\nq1\t1\t1\nq2\t2\t2\n"
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """A project of three documents with its index, queries and judgments beside it."""
-    folder = tmp_path_factory.mktemp("made")
-    (folder / "notes.jsonl").write_text("\n".join(map(json.dumps, ROWS)))
-    (folder / "queries.jsonl").write_text("\n".join(map(json.dumps, QUERIES)))
-    (folder / "qrels.tsv").write_text(QRELS)
-    create(folder / "web", Settings("web"))
-    with Project(folder / "web") as project:
-        import_documents(project, folder / "notes.jsonl")
-        index_project(project, positions=True)
-    return folder
-
-
 @pytest.fixture
-def web(run, made, tmp_path):
-    """The command line in a copy of that folder."""
-    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+def web(run, tmp_path):
+    """The command line beside a project with its index, queries and judgments."""
+    (tmp_path / "notes.jsonl").write_text("\n".join(map(json.dumps, ROWS)))
+    (tmp_path / "queries.jsonl").write_text("\n".join(map(json.dumps, QUERIES)))
+    (tmp_path / "qrels.tsv").write_text(QRELS)
+    new_project(tmp_path / "web", ROWS, name="web", indexed=True)
     return run
 
 

@@ -1,6 +1,5 @@
 """What the manual of finding by example shows, runs."""
 
-import os
 import re
 import shlex
 import sys
@@ -8,11 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from classmark.datasets.library import library_categories, library_records
 from classmark.examples.query import METHODS
-from classmark.workbench.files.importing import import_records, put_taxonomy
-from classmark.workbench.project import Project, create
-from classmark.workbench.settings import Settings
+from projects import new_library
 
 PAGE = (Path(__file__).parents[2] / "docs" / "like.md").read_text()
 
@@ -24,11 +20,7 @@ def blocks(kind):
 @pytest.fixture
 def library(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(os, "fsync", lambda _: None)
-    create(tmp_path / "library", Settings("library"))
-    with Project(tmp_path / "library") as project:
-        put_taxonomy(project, library_categories(), "the taxonomy")
-        import_records(project, library_records(), "the catalogue")
+    new_library(tmp_path / "library")
 
 
 @pytest.mark.usefixtures("library")

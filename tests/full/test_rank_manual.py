@@ -1,6 +1,5 @@
 """What the manual of learning to rank shows, runs."""
 
-import os
 import re
 import shlex
 import sys
@@ -8,12 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from classmark.datasets.library import library_records
 from classmark.ltr.features import FEEDBACK, PLAIN
 from classmark.ltr.training import NAMES
-from classmark.workbench.files.importing import import_records
-from classmark.workbench.project import Project, create
-from classmark.workbench.settings import Settings
+from projects import new_library
 
 PAGE = (Path(__file__).parents[2] / "docs" / "rank.md").read_text()
 
@@ -25,10 +21,7 @@ def blocks(kind):
 @pytest.fixture
 def library(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(os, "fsync", lambda _: None)
-    create(tmp_path / "library", Settings("library"))
-    with Project(tmp_path / "library") as project:
-        import_records(project, library_records(), "the catalogue")
+    new_library(tmp_path / "library")
 
 
 @pytest.mark.usefixtures("library")

@@ -1,6 +1,5 @@
 """What the manual of screening shows, runs."""
 
-import os
 import re
 import shlex
 import sys
@@ -15,7 +14,6 @@ def test_the_commands_run(monkeypatch, capsys, tmp_path):
     from classmark.cli.main import main
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(os, "fsync", lambda _: None)
     (block,) = re.findall(r"```sh\n(.*?)```", PAGE, flags=re.DOTALL)
     shown = {}
     for line in block.splitlines():

@@ -1,6 +1,5 @@
 """What the manual of searching shows, runs."""
 
-import os
 import re
 import shlex
 import sys
@@ -14,7 +13,6 @@ PAGE = (Path(__file__).parents[2] / "docs" / "search.md").read_text()
 @pytest.fixture(autouse=True)
 def in_an_empty_folder(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
 def blocks(kind):

@@ -1,7 +1,5 @@
 """Candidates, partings, prices, and a learned ranker beside single models."""
 
-import os
-
 import numpy as np
 import pytest
 
@@ -37,9 +35,7 @@ QRELS = {
 
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", lambda _: None)
-        index = Index.build(tmp_path_factory.mktemp("i"), TEXTS)
+    index = Index.build(tmp_path_factory.mktemp("i"), TEXTS)
     return judged_queries(index, QUERIES, QRELS)
 
 

@@ -20,8 +20,8 @@ from classmark.workbench.examples.like import (
     rank_in_index,
 )
 from classmark.workbench.files.importing import import_records
-from classmark.workbench.project import Project, create
-from classmark.workbench.settings import Settings
+from classmark.workbench.project import Project
+from projects import new_project
 
 WIDTH = 1500
 PARTS = [SyntheticRows(1, 500, WIDTH, 20, 30), SyntheticRows(2, 300, WIDTH, 20, 30)]
@@ -141,10 +141,7 @@ def texts():
 
 @pytest.fixture
 def project(tmp_path, texts):
-    create(tmp_path / "shelf", Settings("shelf"))
-    with Project(tmp_path / "shelf") as opened:
-        records = [Record(Document(i, {"text": text})) for i, text in texts.items()]
-        import_records(opened, records, "here")
+    with Project(new_project(tmp_path / "shelf", texts)) as opened:
         yield opened
 
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from classmark.corpus.documents import folds
-from classmark.datasets.library import library_categories, library_records
 from classmark.evaluation.evaluate import LabelledTexts, evaluate_each, select_cost
 from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker, chosen
 from classmark.ltr import RankingSVM, select_over_queries
@@ -20,11 +19,11 @@ from classmark.sparse import rows_from
 from classmark.spreading import spread_by
 from classmark.taxonomy.tree import Taxonomy
 from classmark.weighting.vectorizer import Vectorizer
-from classmark.workbench.files.importing import import_records, put_taxonomy
 from classmark.workbench.learning.evaluate import evaluate_project, evaluate_strategies
 from classmark.workbench.learning.train import train
-from classmark.workbench.project import Project, create
-from classmark.workbench.settings import LearningSettings, Settings
+from classmark.workbench.project import Project
+from classmark.workbench.settings import LearningSettings
+from projects import new_library
 from reproductions.mmp_reuters import Collection
 from reproductions.mmp_reuters import compare as compare_online
 
@@ -141,12 +140,7 @@ class Alone:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    place = tmp_path_factory.mktemp("folds") / "shelf"
-    create(place, Settings("shelf"))
-    with Project(place) as project:
-        put_taxonomy(project, library_categories(), "taxonomy")
-        import_records(project, list(library_records())[:160], "catalogue")
-    return place
+    return new_library(tmp_path_factory.mktemp("folds") / "shelf", 160)
 
 
 def timeless(evaluated):

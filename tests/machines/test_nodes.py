@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 from scipy.sparse import random as drawn_sparse
 
-from classmark.corpus.documents import Document
-from classmark.formats.records import Record
 from classmark.hierarchies import model_files as spread
 from classmark.hierarchies import nodes as node_training
 from classmark.hierarchies.model_files import NodeWorker
@@ -18,10 +16,10 @@ from classmark.problems import Mistake
 from classmark.spreading import spread_by
 from classmark.taxonomy.category import Category
 from classmark.taxonomy.tree import Taxonomy
-from classmark.workbench.files.importing import import_records, put_taxonomy
 from classmark.workbench.learning.train import train
-from classmark.workbench.project import Project, create
-from classmark.workbench.settings import LearningSettings, Settings
+from classmark.workbench.project import Project
+from classmark.workbench.settings import LearningSettings
+from projects import new_project
 
 SMALL = 500  # bytes that a file may have where a disk is said to be full
 BASES = ["svm", "logistic", "naive-bayes"]
@@ -308,21 +306,17 @@ WORDS = {
 
 def project_at(folder, strategy):
     learning = LearningSettings(strategy=strategy, policy="random", bold=True)
-    create(folder, Settings("shelf", learning=learning))
     parents = {
         "insects": "all", "food": "all", "crafts": "all", "bees": "insects",
         "wasps": "insects", "bread": "food", "cakes": "food",
     }  # fmt: skip
     tree = [Category("all"), *(Category(v, parents=(p,)) for v, p in parents.items())]
-    records = [
-        Record(Document(f"{name}{at}", {"text": f"{said} w{at % 5}"}), {name: 1})
-        for name, said in WORDS.items()
+    rows = [
+        {"id": f"{name}{at}", "text": f"{words} w{at % 5}", "labels": [name]}
+        for name, words in WORDS.items()
         for at in range(8)
     ]
-    with Project(folder) as project:
-        put_taxonomy(project, tree, "tree")
-        import_records(project, records, "made up")
-    return folder
+    return new_project(folder, rows, tree, learning=learning)
 
 
 @pytest.mark.parametrize("strategy", ["top-down", "pruned"])

@@ -13,8 +13,9 @@ import pytest
 from classmark.formats import READERS, read_records
 from classmark.problems import DamagedFolder, Mistake
 from classmark.storage import MANIFEST, open_folder, save
-from classmark.workbench.project import Project, create
-from classmark.workbench.settings import FILE, Settings
+from classmark.workbench.project import Project
+from classmark.workbench.settings import FILE
+from projects import new_project
 
 
 class Payload:
@@ -81,8 +82,7 @@ def test_no_saved_folder_runs_it(trace, tmp_path):
 @pytest.mark.parametrize("file", [FILE, "store.sqlite", "models/CURRENT"])
 def test_no_project_runs_it(trace, tmp_path, file):
     for number, payload in enumerate(payloads(trace)):
-        folder = tmp_path / f"shelf{number}"
-        create(folder, Settings("shelf"))
+        folder = new_project(tmp_path / f"shelf{number}")
         (folder / file).write_bytes(payload)
         with pytest.raises(Mistake), Project(folder) as project:
             project.models.current()

@@ -272,7 +272,7 @@ def test_what_is_nearly_the_same_is_told(client, desk):
 
 
 def test_a_project_without_a_model_and_without_documents(tmp_path):
-    with new_desk(tmp_path / "empty", [], []) as desk, browser_on(desk) as client:
+    with new_desk(tmp_path / "empty", []) as desk, browser_on(desk) as client:
         page = client.get("/decide")
         assert "Nothing waits" in page.text
         assert 'href="/files"' in page.text

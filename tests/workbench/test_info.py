@@ -2,23 +2,16 @@
 
 import pytest
 
-from classmark.corpus.documents import Document
-from classmark.formats.records import Record
 from classmark.problems import DamagedFolder
-from classmark.taxonomy.category import Category
 from classmark.workbench.deciding.decide import Decision, decide
-from classmark.workbench.project import Project, create, info
-from classmark.workbench.settings import Settings
+from classmark.workbench.project import Project, info
 from classmark.workbench.store.undo import undo
+from projects import new_project
 
 
 @pytest.fixture
 def folder(tmp_path):
-    create(tmp_path / "shelf", Settings("shelf"))
-    with Project(tmp_path / "shelf") as project:
-        project.store.put_categories([Category("a"), Category("b")])
-        project.store.put_documents([Record(Document("d", {"text": "t"}))])
-    return tmp_path / "shelf"
+    return new_project(tmp_path / "shelf", {"d": "t"}, ["a", "b"])
 
 
 @pytest.mark.parametrize(

@@ -3,31 +3,18 @@
 import csv
 import json
 import re
-import shutil
 
 import pytest
 
-from classmark.datasets.library import library_categories, library_records
-from classmark.workbench.files.importing import import_records, put_taxonomy
-from classmark.workbench.project import Project, create
-from classmark.workbench.settings import Settings
+from classmark.workbench.project import Project
+from projects import new_library
 
 BEES = ("r0621", "r0655")
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("made") / "library"
-    create(folder, Settings("library"))
-    with Project(folder) as project:
-        put_taxonomy(project, library_categories(), "the taxonomy")
-        import_records(project, library_records(), "the catalogue")
-    return folder
-
-
 @pytest.fixture
-def shelf(run, made, tmp_path, monkeypatch):
-    shutil.copytree(made, tmp_path / "library")
+def shelf(run, tmp_path, monkeypatch):
+    new_library(tmp_path / "library")
     monkeypatch.setenv("CLASSMARK_PROJECT", "library")
 
     def running(*words):

@@ -1,56 +1,36 @@
 """Learning to rank from the command line, on the library that ships with Classmark."""
 
 import json
-import os
 import shutil
 
 import pytest
 
 from classmark.datasets import load
-from classmark.datasets.library import library_records
 from classmark.formats.svmlight import read_letor
-from classmark.workbench.files.importing import import_records
-from classmark.workbench.project import Project, create
+from classmark.workbench.project import Project
 from classmark.workbench.search.clicks import read_impressions
-from classmark.workbench.search.index import index_project
-from classmark.workbench.settings import Settings
+from projects import new_library
 
 TRAIN = ("rank", "train", "-p", "lib", "--C", "0.001")
 KNOWN = ("--dataset", "library")
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """Make a project of the library, indexed, and put one ranker on its shelf."""
-    folder = tmp_path_factory.mktemp("made") / "lib"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", lambda _: None)
-        create(folder, Settings("Library"))
-        with Project(folder) as project:
-            import_records(project, library_records(), "the embedded catalogue")
-            index_project(project)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def trained(made, tmp_path_factory):
+def trained(tmp_path_factory):
     """Train once; every test has its own copy of what comes out."""
     from classmark.workbench.search.train_ranker import RankerTraining, train_ranker
     from classmark.workbench.search.tune import Judgments
 
-    folder = tmp_path_factory.mktemp("trained") / "lib"
-    shutil.copytree(made, folder)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", lambda _: None)
-        with Project(folder) as project:
-            wish = RankerTraining(prices=(0.001,))
-            found = train_ranker(project, Judgments(dataset="library"), wish)
+    folder = new_library(tmp_path_factory.mktemp("trained") / "lib", indexed=True)
+    with Project(folder) as project:
+        wish = RankerTraining(prices=(0.001,))
+        found = train_ranker(project, Judgments(dataset="library"), wish)
     return folder, found
 
 
 @pytest.fixture
-def lib(run, made, tmp_path):
-    shutil.copytree(made, tmp_path / "lib")
+def lib(run, tmp_path):
+    new_library(tmp_path / "lib", indexed=True)
     return run
 
 

@@ -5,15 +5,13 @@ import shutil
 
 import pytest
 
-from classmark.corpus.documents import Document
 from classmark.datasets.library import library_categories, library_records
-from classmark.formats.records import Record
 from classmark.hierarchies import nodes
 from classmark.taxonomy.category import Category
-from classmark.workbench.files.importing import import_records, put_taxonomy
-from classmark.workbench.project import Project, create
+from classmark.workbench.project import Project
 from classmark.workbench.results import in_percent
-from classmark.workbench.settings import FILE, Settings
+from classmark.workbench.settings import FILE
+from projects import new_project
 
 WAITING = ["bees and honey in the hive, the queen and her swarm", "zzz"]
 OLD = """format = 1
@@ -37,18 +35,11 @@ grades = "equal"
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
+    records = [r for r in library_records() if r.meta.get("part") != "test"][:300]
+    waiting = [{"id": f"w{at}", "text": text} for at, text in enumerate(WAITING)]
+    inner = {"id": "i", "text": "a map of the shore", "labels": ["place"]}
     folder = tmp_path_factory.mktemp("made") / "library"
-    create(folder, Settings("library"))
-    with Project(folder) as project:
-        put_taxonomy(project, library_categories(), "taxonomy")
-        records = [r for r in library_records() if r.meta.get("part") != "test"][:300]
-        waiting = [
-            Record(Document(f"w{at}", {"text": text}))
-            for at, text in enumerate(WAITING)
-        ]
-        inner = Record(Document("i", {"text": "a map of the shore"}), {"place": 1.0})
-        import_records(project, [*records, *waiting, inner], "catalogue")
-    return folder
+    return new_project(folder, [*records, *waiting, inner], library_categories())
 
 
 @pytest.fixture
@@ -130,19 +121,13 @@ def test_every_strategy_serves_all_that_follows(done, options, strategy, live):
 
 def wide(folder):
     """Make a project of 240 leaves in 12 branches, each with a word of its own."""
-    create(folder, Settings("wide"))
     branches = [Category(f"b{at}") for at in range(12)]
     leaves = [Category(f"c{at}", parents=(f"b{at % 12}",)) for at in range(240)]
-    with Project(folder) as project:
-        put_taxonomy(project, [*branches, *leaves], "taxonomy")
-        records = [
-            Record(
-                Document(f"d{at}", {"text": f"word{at} more{at} branch{at % 12}"}),
-                {f"c{at}": 1.0},
-            )
-            for at in range(240)
-        ]
-        import_records(project, records, "documents")
+    rows = [
+        {"id": f"d{n}", "text": f"word{n} more{n} branch{n % 12}", "labels": f"c{n}"}
+        for n in range(240)
+    ]
+    new_project(folder, rows, [*branches, *leaves])
 
 
 def test_the_output_says_what_was_picked_and_why(run, tmp_path):

@@ -17,19 +17,18 @@ from classmark.problems import Mistake
 from classmark.taxonomy.category import Category
 from classmark.workbench.categories import edit
 from classmark.workbench.categories.edit import describe
-from classmark.workbench.project import Project, create
-from classmark.workbench.settings import Settings
+from classmark.workbench.project import Project
 from classmark.workbench.store.replay import require_replayed
 from classmark.workbench.store.undo import undo
+from projects import new_project
 
 BEES = Category("bees", "Bees", "Hives.", ("apids",), ("life",), "595", guideline="?")
 
 
 @pytest.fixture
 def project(tmp_path):
-    create(tmp_path / "shelf", Settings("shelf"))
-    with Project(tmp_path / "shelf") as opened:
-        opened.store.put_categories([Category("life"), BEES])
+    folder = new_project(tmp_path / "shelf", [], [Category("life"), BEES])
+    with Project(folder) as opened:
         yield opened
 
 

@@ -5,34 +5,30 @@ import sqlite3
 
 import pytest
 
-from classmark.corpus.documents import Document
-from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.taxonomy.category import DEPRECATED, Category
 from classmark.workbench.categories import edit
 from classmark.workbench.categories.browse import show_taxonomy
 from classmark.workbench.deciding.decide import Decision, decide
-from classmark.workbench.project import STORE, Project, create
-from classmark.workbench.settings import Settings
+from classmark.workbench.project import STORE, Project
 from classmark.workbench.store.replay import LogReplay
 from classmark.workbench.store.store import Act, Store
 from classmark.workbench.store.undo import undo
 from older_stores import empty_older_store
+from projects import new_project
 
 
 @pytest.fixture
 def project(tmp_path, any_store):
-    create(tmp_path / "shelf", Settings("shelf", store=any_store()))
-    with Project(tmp_path / "shelf") as opened:
-        tree = [
-            Category("life"),
-            Category("bees", "Bees", parents=("life",)),
-            Category("wasps", parents=("life",)),
-            Category("hornets", parents=("wasps",)),
-        ]
-        opened.store.put_categories(tree)
-        records = (Record(Document(f"d{i}", {"text": "t"})) for i in range(4))
-        opened.store.put_documents(records)
+    tree = [
+        Category("life"),
+        Category("bees", "Bees", parents=("life",)),
+        Category("wasps", parents=("life",)),
+        Category("hornets", parents=("wasps",)),
+    ]
+    texts = {f"d{i}": "t" for i in range(4)}
+    folder = new_project(tmp_path / "shelf", texts, tree, store=any_store())
+    with Project(folder) as opened:
         yield opened
 
 

@@ -1,6 +1,5 @@
 """What an expert says is logged, holds, is undone, and teaches."""
 
-import json
 import sqlite3
 
 import numpy as np
@@ -12,14 +11,14 @@ from classmark.problems import Mistake
 from classmark.rankers.text_ranker import TextRanker
 from classmark.workbench.deciding.decide import Decision, Seen, decide, pair_of
 from classmark.workbench.deciding.history import history
-from classmark.workbench.files.importing import import_documents
 from classmark.workbench.learning.evaluate import evaluate_project
 from classmark.workbench.learning.lessons import lesson, taught
 from classmark.workbench.learning.train import train
-from classmark.workbench.project import Project, create
-from classmark.workbench.settings import LearningSettings, Settings
+from classmark.workbench.project import Project
+from classmark.workbench.settings import LearningSettings
 from classmark.workbench.store.log import JudgedRecord
 from classmark.workbench.store.undo import undo
+from projects import new_project
 
 TEXTS = {
     "bees": ["honey in the hive", "a queen bee swarms", "bees and hive smoke"],
@@ -36,11 +35,7 @@ def project(tmp_path, any_store):
         for place, text in enumerate(texts)
     ]
     rows.append({"id": "wax", "text": "wax from combs, honey"})
-    file = tmp_path / "notes.jsonl"
-    file.write_text("\n".join(json.dumps(row) for row in rows))
-    create(tmp_path / "shelf", Settings("shelf", store=any_store()))
-    with Project(tmp_path / "shelf") as opened:
-        import_documents(opened, file)
+    with Project(new_project(tmp_path / "shelf", rows, store=any_store())) as opened:
         yield opened
 
 

@@ -1,13 +1,11 @@
 """The inbox: which documents wait, in which order, and many accepted at once."""
 
-import json
-import shutil
-
 import pytest
 
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.problems import Mistake
+from classmark.taxonomy.category import Category
 from classmark.workbench.deciding import inbox as accepting
 from classmark.workbench.deciding import inbox as inboxes
 from classmark.workbench.deciding.decide import Decision, decide_on, next_for
@@ -24,16 +22,16 @@ from classmark.workbench.deciding.inbox import (
 )
 from classmark.workbench.deciding.queue import Guess
 from classmark.workbench.files.importing import (
-    import_documents,
     import_records,
-    import_taxonomy,
 )
-from classmark.workbench.learning.train import train
-from classmark.workbench.project import Project, create
-from classmark.workbench.settings import Settings
-from classmark.workbench.team.desk import Desk
+from projects import new_desk
 
-TREE = "id,parent,label\nlife,,Life\nbees,life,Bees\nbirds,life,Birds\nbread,,Bread\n"
+TREE = [
+    Category("life", "Life"),
+    Category("bees", "Bees", parents=("life",)),
+    Category("birds", "Birds", parents=("life",)),
+    Category("bread", "Bread"),
+]
 WORDS = {
     "bees": "hive honey queen swarm comb smoke nectar drone keeper pollen",
     "birds": "nest song feather finch egg flight migration wren perch moult",
@@ -54,22 +52,9 @@ def rows():
         yield {"id": f"new-{at}", "title": f"New {at}", "text": text}
 
 
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("inbox")
-    (folder / "tree.csv").write_text(TREE)
-    (folder / "notes.jsonl").write_text("\n".join(map(json.dumps, rows())))
-    create(folder / "shelf", Settings("shelf"))
-    with Project(folder / "shelf") as project:
-        import_taxonomy(project, folder / "tree.csv")
-        import_documents(project, folder / "notes.jsonl")
-        train(project)
-    return folder / "shelf"
-
-
 @pytest.fixture
-def desk(prepared, tmp_path):
-    with Desk(shutil.copytree(prepared, tmp_path / "shelf")) as desk:
+def desk(tmp_path):
+    with new_desk(tmp_path / "shelf", list(rows()), TREE, trained=True) as desk:
         assert desk.background.ordered(60)
         desk.background.stop()
         yield desk
@@ -77,8 +62,7 @@ def desk(prepared, tmp_path):
 
 @pytest.fixture
 def empty(tmp_path):
-    create(tmp_path / "empty", Settings("empty"))
-    with Desk(tmp_path / "empty") as desk:
+    with new_desk(tmp_path / "empty", []) as desk:
         yield desk
 
 

@@ -13,10 +13,11 @@ from classmark.workbench.files.importing import import_documents, prefer
 from classmark.workbench.learning.evaluate import evaluate_project
 from classmark.workbench.learning.lessons import taught
 from classmark.workbench.learning.train import train
-from classmark.workbench.project import STORE, Project, create, info
-from classmark.workbench.settings import LearningSettings, Settings
+from classmark.workbench.project import STORE, Project, info
+from classmark.workbench.settings import LearningSettings
 from classmark.workbench.store.store import Act, Store
 from older_stores import empty_older_store
+from projects import new_project
 
 TEXTS = {
     "bees": ["honey in the hive", "a queen bee swarms", "bees and hive smoke"],
@@ -34,11 +35,7 @@ def project(tmp_path, any_store):
     ]
     rows.append({"id": "wax", "text": "wax from combs", "labels": ["bees"]})
     rows.append({"id": "mead", "text": "fermented mead"})
-    file = tmp_path / "notes.jsonl"
-    file.write_text("\n".join(json.dumps(row) for row in rows))
-    create(tmp_path / "shelf", Settings("shelf", store=any_store()))
-    with Project(tmp_path / "shelf") as opened:
-        import_documents(opened, file)
+    with Project(new_project(tmp_path / "shelf", rows, store=any_store())) as opened:
         yield opened
 
 
@@ -145,8 +142,7 @@ def test_an_export_imports_again(project, tmp_path, name):
     said = [prefer("wax", "candles", "bees", 0.5), prefer("mead", "bread", "bees")]
     project.store.judge(said, "eve")
     table = export_documents(project, tmp_path / name)
-    create(tmp_path / "copy", Settings("copy"))
-    with Project(tmp_path / "copy") as copy:
+    with Project(new_project(tmp_path / "copy", [])) as copy:
         import_documents(copy, tmp_path / name)
         if name != "out.jsonl":
             suffix = "tsv" if name == "out.tsv" else "csv"

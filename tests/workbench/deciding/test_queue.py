@@ -1,7 +1,5 @@
 """The queue's orders are what they say, over blocks, without what is decided."""
 
-import json
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -19,10 +17,9 @@ from classmark.workbench.deciding.queue import (
     queue,
     shuffled,
 )
-from classmark.workbench.files.importing import import_documents
 from classmark.workbench.learning.train import train
-from classmark.workbench.project import Project, create
-from classmark.workbench.settings import Settings
+from classmark.workbench.project import Project
+from projects import new_project
 
 MATRICES = st.integers(0, 2**32 - 1).map(
     lambda seed: np.random.default_rng(seed).normal(size=(1 + seed % 9, 1 + seed % 5))
@@ -88,7 +85,6 @@ WORDS = {"bees": "hive honey queen swarm", "bread": "oven dough rye yeast crust"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    place = tmp_path_factory.mktemp("queue")
     rows = [
         {"id": f"{label}{i}", "text": word, "labels": [label]}
         for label, words in WORDS.items()
@@ -100,14 +96,10 @@ def folder(tmp_path_factory):
         {"id": "baked", "text": "oven dough dough crust"},
         {"id": "later", "text": "rye honey"},
     ]
-    file = place / "notes.jsonl"
-    file.write_text("\n".join(json.dumps(row) for row in rows))
-    create(place / "shelf", Settings("shelf"))
-    with Project(place / "shelf") as project:
-        import_documents(project, file)
-        train(project)
+    folder = tmp_path_factory.mktemp("queue") / "shelf"
+    with Project(new_project(folder, rows, trained=True)) as project:
         decide(project, "later", Decision(aside=True), {})
-    return place / "shelf"
+    return folder
 
 
 @pytest.fixture
@@ -149,14 +141,12 @@ def test_similar_is_near_what_was_decided_last_or_named(project):
 
 
 def test_an_empty_queue_says_so(tmp_path):
-    create(tmp_path / "none", Settings("none"))
-    with Project(tmp_path / "none") as project:
+    with Project(new_project(tmp_path / "none", [])) as project:
         assert "no document is waiting" in queue(project, "random").note
 
 
 def test_random_needs_no_model(tmp_path):
-    create(tmp_path / "bare", Settings("bare"))
-    with Project(tmp_path / "bare") as bare:
+    with Project(new_project(tmp_path / "bare", [])) as bare:
         assert queue(bare, "random").rows == []
         with pytest.raises(Mistake, match="classmark train"):
             queue(bare, "likely")
@@ -171,11 +161,7 @@ def test_with_enough_decisions_probabilities_decide(tmp_path):
         for word in words
     ]
     rows += [{"id": "mixed", "text": "hive oven"}, {"id": "plain", "text": "dough"}]
-    file = tmp_path / "notes.jsonl"
-    file.write_text("\n".join(json.dumps(row) for row in rows))
-    create(tmp_path / "shelf", Settings("shelf"))
-    with Project(tmp_path / "shelf") as project:
-        import_documents(project, file)
+    with Project(new_project(tmp_path / "shelf", rows)) as project:
         assert train(project).calibrated_on is not None
         table = queue(project)
         assert first(table) == ["mixed", "plain"]

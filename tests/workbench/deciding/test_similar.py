@@ -9,9 +9,7 @@ from classmark.problems import Mistake
 from classmark.sparse import rows_from
 from classmark.workbench.deciding.similar import alike, cosines_to, nearly_same
 from classmark.workbench.files.importing import import_records
-from classmark.workbench.project import Project, create
-from classmark.workbench.settings import Settings
-from classmark.workbench.team.desk import Desk
+from projects import new_desk
 
 TEXTS = {
     "one": "honey from the hive of a keeper",
@@ -23,14 +21,11 @@ TEXTS = {
 
 @pytest.fixture
 def desk(tmp_path):
-    create(tmp_path / "notes", Settings("Notes"))
-    with Project(tmp_path / "notes") as project:
-        records = [
-            Record(Document(id_, {"text": text}), {"bees": 1.0} if id_ == "two" else {})
-            for id_, text in TEXTS.items()
-        ]
-        import_records(project, records, "notes")
-    with Desk(tmp_path / "notes") as desk:
+    rows = [
+        {"id": id_, "text": text, "labels": ["bees"] if id_ == "two" else []}
+        for id_, text in TEXTS.items()
+    ]
+    with new_desk(tmp_path / "notes", rows) as desk:
         yield desk
 
 

@@ -5,7 +5,6 @@ import pytest
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.problems import Mistake
-from classmark.taxonomy.category import Category
 from classmark.workbench.deciding.decide import Decision, decide
 from classmark.workbench.examples.example_search import ExampleSearch
 from classmark.workbench.examples.like import (
@@ -24,8 +23,8 @@ from classmark.workbench.examples.searches import (
     open_search,
 )
 from classmark.workbench.files.importing import import_records
-from classmark.workbench.project import Project, create
-from classmark.workbench.settings import Settings
+from classmark.workbench.project import Project
+from projects import new_project
 
 TEXTS = {
     "b1": "Honey and honeycombs in the hive",
@@ -43,14 +42,8 @@ TEXTS = {
 
 @pytest.fixture
 def project(tmp_path):
-    create(tmp_path / "shelf", Settings("shelf"))
-    with Project(tmp_path / "shelf") as opened:
-        opened.store.put_categories([Category("bees"), Category("bread")])
-        import_records(
-            opened,
-            [Record(Document(id_, {"text": text})) for id_, text in TEXTS.items()],
-            "here",
-        )
+    folder = new_project(tmp_path / "shelf", TEXTS, ["bees", "bread"])
+    with Project(folder) as opened:
         yield opened
 
 
@@ -226,11 +219,8 @@ def test_weights_rank_elsewhere_as_here(project, tmp_path):
     scores = [each.score for each in here.hits]
     assert [each.score for each in found.hits] == pytest.approx(scores, abs=1e-6)
     assert found.notes == []
-    create(tmp_path / "other", Settings("other"))
-    with Project(tmp_path / "other") as other:
-        texts = {"x": "A wick", "y": "Hives"}
-        records = [Record(Document(id_, {"text": t})) for id_, t in texts.items()]
-        import_records(other, records, "there")
+    texts = {"x": "A wick", "y": "Hives"}
+    with Project(new_project(tmp_path / "other", texts)) as other:
         found = rank_by_file(other, tmp_path / "w.json", k=1)
     assert ids(found) == ["y"]
     assert "terms are in no document here" in found.notes[0]

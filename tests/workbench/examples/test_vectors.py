@@ -3,27 +3,19 @@
 import numpy as np
 import pytest
 
-from classmark.corpus.documents import Document
-from classmark.formats.records import Record
 from classmark.problems import DamagedFolder, Mistake
 from classmark.weighting.vectorizer import Vectorizer
 from classmark.workbench.examples.vectors import vectors_of
 from classmark.workbench.files.importing import import_records
-from classmark.workbench.project import Project, create
-from classmark.workbench.settings import Settings
+from classmark.workbench.project import Project
+from projects import new_project, records_of
 
 TEXTS = {"a": "honey in the hive", "b": "bees and honey", "c": ""}
 
 
-def records(texts):
-    return [Record(Document(id_, {"text": text})) for id_, text in texts.items()]
-
-
 @pytest.fixture
 def project(tmp_path):
-    create(tmp_path / "shelf", Settings("shelf"))
-    with Project(tmp_path / "shelf") as opened:
-        import_records(opened, records(TEXTS), "here")
+    with Project(new_project(tmp_path / "shelf", TEXTS)) as opened:
         yield opened
 
 
@@ -52,7 +44,7 @@ def test_they_are_those_of_the_vectorizer_and_kept(project):
 @pytest.mark.parametrize("new", [{"d": "wax"}, {"a": "wax"}])
 def test_new_documents_and_new_texts_make_them_anew(project, new):
     before = vectors_of(project)
-    import_records(project, records(new), "there")
+    import_records(project, records_of(new), "there")
     after = vectors_of(project)
     assert "wax" in after.vectorizer.vocabulary_.terms
     assert after.ids == list(TEXTS | new)
@@ -77,9 +69,8 @@ def test_damage_is_told_with_its_remedy(project):
 
 
 def test_without_documents_there_is_nothing(tmp_path):
-    create(tmp_path / "empty", Settings("empty"))
     with (
-        Project(tmp_path / "empty") as opened,
+        Project(new_project(tmp_path / "empty", [])) as opened,
         pytest.raises(Mistake, match="no documents: import some"),
     ):
         vectors_of(opened)

@@ -7,14 +7,13 @@ from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.workbench.files import importing
 from classmark.workbench.files.importing import import_records
-from classmark.workbench.project import Project, create
-from classmark.workbench.settings import Settings
+from classmark.workbench.project import Project
+from projects import new_project
 
 
 @pytest.fixture
 def project(tmp_path):
-    create(tmp_path / "shelf", Settings("Shelf"))
-    with Project(tmp_path / "shelf") as opened:
+    with Project(new_project(tmp_path / "shelf", [])) as opened:
         yield opened
 
 

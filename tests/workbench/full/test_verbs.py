@@ -13,8 +13,9 @@ from classmark.workbench.files.exporting import export_documents, export_taxonom
 from classmark.workbench.files.importing import import_documents, import_taxonomy
 from classmark.workbench.learning.evaluate import evaluate_project
 from classmark.workbench.learning.train import train
-from classmark.workbench.project import Project, create, info
-from classmark.workbench.settings import LearningSettings, Settings, TextSettings
+from classmark.workbench.project import Project, info
+from classmark.workbench.settings import LearningSettings, TextSettings
+from projects import new_project
 
 SENTENCES = {
     "bees": ["honey in the hive", "a queen bee swarms", "bees and wax", "hive smoke"],
@@ -40,16 +41,13 @@ def file(tmp_path):
 
 
 @pytest.fixture
-def project(tmp_path, file):
-    create(tmp_path / "shelf", Settings("shelf"))
-    with Project(tmp_path / "shelf") as opened:
-        import_documents(opened, file)
+def project(tmp_path):
+    with Project(new_project(tmp_path / "shelf", list(lines()))) as opened:
         yield opened
 
 
 def test_labels_without_a_taxonomy_become_categories_and_are_told(tmp_path, file):
-    create(tmp_path / "new", Settings("new"))
-    with Project(tmp_path / "new") as project:
+    with Project(new_project(tmp_path / "new", [])) as project:
         table = import_documents(project, file)
         assert table.rows == [{"documents": 8, "judgments": 8, "new categories": 2}]
         assert "bees, bread" in table.note
@@ -139,15 +137,12 @@ def test_evaluate_uses_the_part_set_apart_or_folds(project):
 
 
 def test_only_the_chosen_fields_are_learned_from(tmp_path):
-    create(tmp_path / "t", Settings("t", TextSettings(fields=("title",))))
-    path = tmp_path / "two.jsonl"
     rows = [
         {"id": "1", "title": "bees", "secret": "zebra", "labels": ["a"]},
         {"id": "2", "title": "bread", "secret": "quagga", "labels": ["b"]},
     ]
-    path.write_text("\n".join(json.dumps(row) for row in rows))
-    with Project(tmp_path / "t") as project:
-        import_documents(project, path)
+    text = TextSettings(fields=("title",))
+    with Project(new_project(tmp_path / "t", rows, text=text)) as project:
         assert train(project).features == 2
 
 
@@ -161,8 +156,7 @@ def test_only_the_chosen_fields_are_learned_from(tmp_path):
 )
 def test_export_imports_again_to_the_same_records(project, tmp_path, name):
     export_documents(project, tmp_path / name, raw=True)
-    create(tmp_path / "copy", Settings("copy"))
-    with Project(tmp_path / "copy") as copy:
+    with Project(new_project(tmp_path / "copy", [])) as copy:
         import_documents(copy, tmp_path / name)
         assert list(copy.store.records()) == list(project.store.records())
 
@@ -202,6 +196,6 @@ def test_what_cannot_be_done_names_the_remedy(tmp_path, project):
         wanted_text(project, None, None, None)
     with pytest.raises(Mistake, match="no document 'd99'"):
         wanted_text(project, None, None, "d99")
-    create(tmp_path / "bare", Settings("bare"))
-    with Project(tmp_path / "bare") as bare, pytest.raises(Mistake, match="import"):
+    bare = new_project(tmp_path / "bare", [])
+    with Project(bare) as bare, pytest.raises(Mistake, match="import"):
         train(bare)

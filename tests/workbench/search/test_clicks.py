@@ -5,7 +5,7 @@ import sqlite3
 import pytest
 
 from classmark.problems import Mistake, UnreadableFile
-from classmark.workbench.project import Project, create
+from classmark.workbench.project import Project
 from classmark.workbench.search.clicks import (
     Click,
     ClickPreference,
@@ -23,6 +23,7 @@ from classmark.workbench.settings import (
 from classmark.workbench.store.schema import VERSION
 from classmark.workbench.store.store import Store
 from older_stores import empty_older_store
+from projects import new_project
 
 SHOWN = [("a", 3.0), ("b", 2.5), ("3", 2.0), ("d", -0.5)]
 
@@ -30,8 +31,7 @@ SHOWN = [("a", 3.0), ("b", 2.5), ("3", 2.0), ("d", -0.5)]
 @pytest.fixture
 def project(tmp_path, monkeypatch, any_store):
     monkeypatch.setenv("CLASSMARK_USER", "ann")
-    create(tmp_path / "p", Settings("p", store=any_store()))
-    with Project(tmp_path / "p") as opened:
+    with Project(new_project(tmp_path / "p", [], store=any_store())) as opened:
         yield opened
 
 
@@ -110,8 +110,8 @@ def test_what_is_refused(project):
 )
 def test_the_settings_say_what_is_kept(tmp_path, monkeypatch, log, kept, who):
     monkeypatch.setenv("CLASSMARK_USER", "ann")
-    create(tmp_path / "q", Settings("q", search=SearchSettings(log)))
-    with Project(tmp_path / "q") as project:
+    folder = new_project(tmp_path / "q", [], search=SearchSettings(log))
+    with Project(folder) as project:
         assert project.settings.search.is_logged() is kept
         assert project.settings.search.is_logged(True)
         assert not project.settings.search.is_logged(False)

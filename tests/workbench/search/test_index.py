@@ -5,11 +5,9 @@ import os
 
 import pytest
 
-from classmark.corpus.documents import Document
-from classmark.formats.records import Record
 from classmark.index.index import Index
 from classmark.problems import DamagedFolder, Mistake
-from classmark.workbench.project import Project, create
+from classmark.workbench.project import Project
 from classmark.workbench.search import index as indexing
 from classmark.workbench.search.index import (
     check_index,
@@ -22,6 +20,7 @@ from classmark.workbench.search.index import (
     open_project_index,
 )
 from classmark.workbench.settings import Settings, TextSettings
+from projects import new_project, records_of
 
 ROWS = [
     {"id": "1", "title": "Bees", "body": "They hum.", "links": [["2", "sweet stuff"]]},
@@ -31,22 +30,12 @@ ROWS = [
 
 
 def put(project, *rows):
-    project.store.put_documents(
-        Record(
-            Document(
-                row["id"], {k: v for k, v in row.items() if k in ("title", "body")}
-            ),
-            links=tuple(tuple(link) for link in row.get("links", ())),
-        )
-        for row in rows
-    )
+    project.store.put_documents(records_of(rows))
 
 
 @pytest.fixture
 def project(tmp_path):
-    create(tmp_path / "web", Settings("Web"))
-    with Project(tmp_path / "web") as opened:
-        put(opened, *ROWS)
+    with Project(new_project(tmp_path / "web", ROWS)) as opened:
         yield opened
 
 
@@ -152,6 +141,7 @@ def test_a_failure_leaves_the_index_as_it_was(project, monkeypatch):
 
 
 def test_it_is_known_when_imports_came_later(project):
+    index_project(project)
     assert not is_stale(project)
     project.store.note_event("imported", "me")
     assert is_stale(project)

@@ -7,23 +7,20 @@ from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.links.pagerank import METHODS
 from classmark.problems import Mistake, UnreadableFile
-from classmark.workbench.project import Project, create
+from classmark.workbench.project import Project
 from classmark.workbench.search.links import LinkReader, rank_documents, rank_edges
-from classmark.workbench.settings import Settings
+from projects import new_project
 
 LINKS = {"bees": ["honey", "sea"], "tea": ["honey", "tea", "honey"], "honey": []}
 
 
 @pytest.fixture
 def project(tmp_path):
-    create(tmp_path / "web", Settings("Web"))
-    with Project(tmp_path / "web") as opened:
-        opened.store.put_documents(
-            Record(
-                Document(id_, {"title": id_.title()}), links=[(to, "") for to in ends]
-            )
-            for id_, ends in LINKS.items()
-        )
+    rows = [
+        {"id": id_, "title": id_.title(), "links": list(ends)}
+        for id_, ends in LINKS.items()
+    ]
+    with Project(new_project(tmp_path / "web", rows)) as opened:
         yield opened
 
 

@@ -8,8 +8,8 @@ from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.text.analyzer import Analyzer
-from classmark.workbench.project import Project, create
-from classmark.workbench.search.index import index_file, index_project
+from classmark.workbench.project import Project
+from classmark.workbench.search.index import index_file
 from classmark.workbench.search.search import (
     NO_TERMS,
     OPTIONS,
@@ -22,7 +22,7 @@ from classmark.workbench.search.search import (
     snippet,
     starred,
 )
-from classmark.workbench.settings import Settings
+from projects import new_project
 
 ROWS = [
     {"id": "1", "title": "Bees", "body": "They hum by the hive.", "links": [["2", ""]]},
@@ -34,18 +34,7 @@ ROWS = [
 
 @pytest.fixture
 def project(tmp_path):
-    create(tmp_path / "web", Settings("Web"))
-    with Project(tmp_path / "web") as opened:
-        opened.store.put_documents(
-            Record(
-                Document(
-                    row["id"], {k: v for k, v in row.items() if k in ("title", "body")}
-                ),
-                links=tuple(map(tuple, row.get("links", ()))),
-            )
-            for row in ROWS
-        )
-        index_project(opened, positions=True)
+    with Project(new_project(tmp_path / "web", ROWS, indexed=True)) as opened:
         yield opened
 
 

@@ -31,7 +31,7 @@ BY_WORDS = Filters("decided", words="in TALLOW")
 
 @pytest.fixture
 def folder(tmp_path, any_store):
-    return new_project(tmp_path / "shelf", TEXTS, store=any_store())
+    return new_project(tmp_path / "shelf", TEXTS, NAMES, store=any_store())
 
 
 def test_a_day_at_the_desk(folder):

@@ -2,8 +2,6 @@
 
 import pytest
 
-from classmark.corpus.documents import Document
-from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.taxonomy.category import DEPRECATED, Category
 from classmark.workbench.categories import browse
@@ -17,11 +15,11 @@ from classmark.workbench.categories.browse import (
 )
 from classmark.workbench.categories.edit import TaxonomyChange, carry_out, foresee
 from classmark.workbench.deciding.decide import Decision, Seen, decide
-from classmark.workbench.project import Project, create
-from classmark.workbench.settings import Settings
+from classmark.workbench.project import Project
 from classmark.workbench.store import state
 from classmark.workbench.store.undo import undo
 from classmark.workbench.team.desk import Desk
+from projects import new_project
 
 TREE = [
     Category("life", "Life"),
@@ -35,14 +33,11 @@ TREE = [
 
 @pytest.fixture
 def desk(tmp_path):
-    create(tmp_path / "shelf", Settings("shelf"))
-    with Project(tmp_path / "shelf") as project:
-        project.store.put_categories(TREE)
-        records = [
-            Record(Document(f"d{at}", {"title": f"Title {at}", "text": "some words"}))
-            for at in range(8)
-        ]
-        project.store.put_documents(records)
+    rows = [
+        {"id": f"d{at}", "title": f"Title {at}", "text": "some words"}
+        for at in range(8)
+    ]
+    with Project(new_project(tmp_path / "shelf", rows, TREE)) as project:
         say(project, "d0", "bees")
         say(project, "d1", "bees", "wasps")
         say(project, "d2", "hornets")

@@ -6,18 +6,16 @@ from collections import Counter
 import pytest
 
 from classmark.corpus.documents import Document
-from classmark.datasets.library import library_categories, library_records
+from classmark.datasets.library import library_records
 from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.taxonomy.category import Category
 from classmark.workbench.categories import edit
 from classmark.workbench.categories.propose import METHODS, accept, as_table, propose
-from classmark.workbench.files.importing import import_records, put_taxonomy
 from classmark.workbench.learning.live import learn_at_once, open_learner
-from classmark.workbench.project import Project, create
-from classmark.workbench.settings import Settings
+from classmark.workbench.project import Project
 from classmark.workbench.store.undo import undo
-from projects import new_project
+from projects import new_library, new_project
 from workbench.acts import say, wrong_lessons
 
 NODE = "nature"
@@ -36,10 +34,7 @@ def truth():
 @pytest.fixture
 def library(tmp_path):
     """The embedded library, all below nature merged into it."""
-    create(tmp_path / "lib", Settings("lib"))
-    with Project(tmp_path / "lib") as project:
-        put_taxonomy(project, library_categories(), "taxonomy")
-        import_records(project, library_records(), "catalogue")
+    with Project(new_library(tmp_path / "lib")) as project:
         below = [c.id for c in project.store.categories() if c.id.startswith("nature.")]
         for name in below:
             edit.merge(project, name, NODE)

@@ -6,16 +6,14 @@ import pytest
 from typer.testing import CliRunner
 
 from classmark.cli.main import app
-from classmark.datasets.library import library_folder, library_records
 from classmark.problems import Mistake
 from classmark.workbench.categories.report import report_taxonomy, try_pruning
 from classmark.workbench.files.importing import (
     import_documents,
-    import_records,
     import_taxonomy,
 )
-from classmark.workbench.project import Project, create
-from classmark.workbench.settings import Settings
+from classmark.workbench.project import Project
+from projects import new_library, new_project
 
 CATEGORIES = (
     "id,parent,label\nall,,All\nbees,all,Bees\nbread,all,Bread\nrye,bread,Rye\n"
@@ -32,8 +30,7 @@ def printed(*words):
 def bare(tmp_path):
     """Return a project with categories and no documents."""
     (tmp_path / "tree.csv").write_text(CATEGORIES)
-    create(tmp_path / "bare", Settings("bare"))
-    with Project(tmp_path / "bare") as project:
+    with Project(new_project(tmp_path / "bare", [])) as project:
         import_taxonomy(project, tmp_path / "tree.csv")
     return tmp_path / "bare"
 
@@ -41,12 +38,7 @@ def bare(tmp_path):
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
     """Return the embedded library as a project."""
-    folder = tmp_path_factory.mktemp("projects") / "library"
-    create(folder, Settings("library"))
-    with Project(folder) as project:
-        import_taxonomy(project, library_folder() / "taxonomy.csv")
-        import_records(project, library_records(), "library")
-    return folder
+    return new_library(tmp_path_factory.mktemp("projects") / "library")
 
 
 def test_without_documents_the_tree_is_described(bare):
@@ -119,6 +111,6 @@ def test_pruning_needs_documents_and_a_known_policy(bare, library):
 
 
 def test_a_project_without_categories_is_told_so(tmp_path):
-    create(tmp_path / "none", Settings("none"))
-    with Project(tmp_path / "none") as project, pytest.raises(Mistake, match="import"):
+    folder = new_project(tmp_path / "none", [])
+    with Project(folder) as project, pytest.raises(Mistake, match="import"):
         report_taxonomy(project)

@@ -6,8 +6,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from classmark.corpus.documents import Document
-from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.taxonomy.category import Category
 from classmark.workbench.categories import edit
@@ -29,10 +27,8 @@ from classmark.workbench.deciding.history import (
     people,
     undo_range,
 )
-from classmark.workbench.project import Project, create
-from classmark.workbench.settings import Settings
 from classmark.workbench.store.replay import LogReplay, require_replayed
-from classmark.workbench.team.desk import Desk
+from projects import new_desk
 
 NAMES = ("bees", "bread", "candles", "wax")
 IDS = [f"d{n}" for n in range(6)]
@@ -41,14 +37,9 @@ IDS = [f"d{n}" for n in range(6)]
 @pytest.fixture
 def desk(tmp_path, any_store):
     """Six documents, four categories, nothing decided."""
-    create(tmp_path / "shelf", Settings("shelf", store=any_store()))
-    with Project(tmp_path / "shelf") as project:
-        project.store.put_documents(
-            Record(Document(id_, {"title": f"Note {id_}", "text": "hive and oven"}))
-            for id_ in IDS
-        )
-        project.store.put_categories([Category(name, name.title()) for name in NAMES])
-    with Desk(tmp_path / "shelf") as desk:
+    rows = [{"id": id_, "title": f"Note {id_}", "text": "hive and oven"} for id_ in IDS]
+    tree = [Category(name, name.title()) for name in NAMES]
+    with new_desk(tmp_path / "shelf", rows, tree, store=any_store()) as desk:
         yield desk
 
 

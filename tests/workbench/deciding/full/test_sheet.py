@@ -13,13 +13,9 @@ from classmark.workbench.deciding.decide import (
     undo_for,
 )
 from classmark.workbench.deciding.sheet import choice_of, in_parts, lay_out
-from classmark.workbench.files.importing import import_records, put_taxonomy
-from classmark.workbench.learning.train import train
-from classmark.workbench.project import Project, create
-from classmark.workbench.settings import Settings
 from classmark.workbench.team.desk import Desk
 from classmark.workbench.team.progress import pace
-from projects import new_desk
+from projects import new_desk, new_library
 from workbench.acts import say_all, say_at
 
 
@@ -167,14 +163,7 @@ def test_a_category_that_was_searched_for(desk):
 
 
 def test_probabilities_say_what_they_rest_on(tmp_path):
-    from classmark.datasets.library import library_categories, library_records
-
-    create(tmp_path / "library", Settings("library"))
-    with Project(tmp_path / "library") as project:
-        put_taxonomy(project, library_categories(), "taxonomy")
-        import_records(project, list(library_records())[:300], "catalogue")
-        train(project)
-    with Desk(tmp_path / "library") as desk:
+    with Desk(new_library(tmp_path / "library", 300, trained=True)) as desk:
         id_ = next(iter(desk.state.ids))
         sheet = lay_out(desk, id_, "ada")
         assert sheet.calibrated.startswith("calibrated on ")

@@ -13,8 +13,8 @@ from classmark.problems import Mistake
 from classmark.workbench.examples import screening
 from classmark.workbench.examples.like import SearchStart, texts_of
 from classmark.workbench.examples.searches import SCREEN, current_marks, open_search
-from classmark.workbench.project import Project, create
-from classmark.workbench.settings import Settings
+from classmark.workbench.project import Project
+from projects import new_project
 
 WORDS = ["hive", "comb", "wax", "swarm", "nectar", "pollen", "queen", "drone"]
 OTHER = ["oven", "dough", "yeast", "rye", "crust", "flour", "loaf", "baker"]
@@ -22,9 +22,7 @@ OTHER = ["oven", "dough", "yeast", "rye", "crust", "flour", "loaf", "baker"]
 
 @pytest.fixture
 def project(tmp_path):
-    create(tmp_path / "shelf", Settings("Shelf"))
-    with Project(tmp_path / "shelf") as opened:
-        opened.store.put_documents(records(120))
+    with Project(new_project(tmp_path / "shelf", records(120))) as opened:
         yield opened
 
 

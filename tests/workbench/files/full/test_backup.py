@@ -36,12 +36,11 @@ from classmark.workbench.files.backup import (
 )
 from classmark.workbench.learning.live import open_learner
 from classmark.workbench.learning.train import train
-from classmark.workbench.project import Project, create
+from classmark.workbench.project import Project
 from classmark.workbench.search.clicks import log_click, log_impression
 from classmark.workbench.settings import (
     FILE,
     LearningSettings,
-    Settings,
     read_settings,
 )
 from classmark.workbench.store.replay import require_replayed
@@ -241,9 +240,7 @@ def test_zips_that_are_no_backups_are_refused(tmp_path, folder):
 @given(st.floats(allow_nan=False), st.text(st.characters(codec="utf-8")))
 def test_any_number_and_text_comes_back(tmp_path_factory, number, text):
     folder = tmp_path_factory.mktemp("law")
-    create(folder / "one", Settings("one"))
-    with Project(folder / "one") as one:
-        one.store.put_documents([Record(Document("d", {"text": text}))])
+    with Project(new_project(folder / "one", {"d": text})) as one:
         one.store.judge([Act("d", "note", score=number, note=text)], text)
         back_up(one, folder / "kept.jsonl")
         restore(folder / "kept.jsonl", folder / "two")
@@ -253,7 +250,7 @@ def test_any_number_and_text_comes_back(tmp_path_factory, number, text):
 
 @pytest.mark.parametrize("suffix", ["zip", "jsonl"])
 def test_comments_in_the_settings_come_back(tmp_path, suffix):
-    create(tmp_path / "one", Settings("one"))
+    new_project(tmp_path / "one")
     text = (tmp_path / "one" / FILE).read_text() + "# agreed with ann\n"
     (tmp_path / "one" / FILE).write_text(text)
     with Project(tmp_path / "one") as project:

@@ -6,25 +6,21 @@ import sys
 import pytest
 
 from classmark.cli.main import main
-from classmark.datasets.library import library_categories, library_records
 from classmark.problems import Mistake
 from classmark.workbench.deciding.suggest import suggest
-from classmark.workbench.files.importing import import_records, put_taxonomy
 from classmark.workbench.learning.evaluate import evaluate_project
 from classmark.workbench.learning.train import train
-from classmark.workbench.project import Project, create
-from classmark.workbench.settings import LearningSettings, Settings
+from classmark.workbench.project import Project
+from classmark.workbench.settings import LearningSettings
+from projects import new_library
 
 NOTE = "How to keep bees: the hive, the swarm and the honey harvest"
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    place = tmp_path_factory.mktemp("calibrated") / "shelf"
-    create(place, Settings("shelf"))
+    place = new_library(tmp_path_factory.mktemp("calibrated") / "shelf")
     with Project(place) as project:
-        put_taxonomy(project, library_categories(), "taxonomy")
-        import_records(project, library_records(), "catalogue")
         assert train(project).calibrated_on == 610
     return place
 
@@ -77,10 +73,7 @@ def test_evaluate_reports_the_calibration_error(project):
 
 
 def test_with_few_decisions_nothing_is_promised(tmp_path, monkeypatch, capsys):
-    create(tmp_path / "few", Settings("few"))
-    with Project(tmp_path / "few") as project:
-        put_taxonomy(project, library_categories(), "taxonomy")
-        import_records(project, list(library_records())[:49], "some")
+    with Project(new_library(tmp_path / "few", 49)) as project:
         assert train(project, LearningSettings(learner="rocchio")).calibrated_on is None
         assert suggest(project, NOTE)[0].probability is None
         with pytest.raises(Mistake, match="50 or more labelled"):

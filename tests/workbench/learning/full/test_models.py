@@ -5,15 +5,12 @@ import shutil
 import numpy as np
 import pytest
 
-from classmark.corpus.documents import Document
-from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.taxonomy.category import Category
 from classmark.workbench.categories import edit
 from classmark.workbench.deciding import suggest
 from classmark.workbench.deciding.place import place, place_if_any
 from classmark.workbench.deciding.queue import queue
-from classmark.workbench.files.importing import import_records, put_taxonomy
 from classmark.workbench.learning import models
 from classmark.workbench.learning.models import (
     PathCalibrator,
@@ -22,8 +19,9 @@ from classmark.workbench.learning.models import (
     how_to_place,
 )
 from classmark.workbench.learning.train import train
-from classmark.workbench.project import Project, create
-from classmark.workbench.settings import LearningSettings, Settings
+from classmark.workbench.project import Project
+from classmark.workbench.settings import LearningSettings
+from projects import new_project
 
 LEAVES = [f"{top}.{leaf}" for top in "abc" for leaf in range(3)]
 HOW = {
@@ -40,22 +38,15 @@ def words(leaf, rng):
 
 def made(folder, learning):
     rng = np.random.default_rng(0)
-    create(folder, Settings("shelf", learning=learning))
-    with Project(folder) as project:
-        tree = [Category("r"), *(Category(top, parents=("r",)) for top in "abc")]
-        tree += [Category(leaf, parents=(leaf[0],)) for leaf in [*LEAVES, "c.9"]]
-        put_taxonomy(project, tree, "tree")
-        known = [
-            Record(Document(f"{leaf}-{at}", {"text": words(leaf, rng)}), {leaf: 1.0})
-            for leaf in LEAVES
-            for at in range(9)
-        ]
-        waiting = [
-            Record(Document(f"w-{leaf}", {"text": words(leaf, rng)})) for leaf in LEAVES
-        ]
-        import_records(project, [*known, *waiting], "catalogue")
-        train(project)
-    return folder
+    tree = [Category("r"), *(Category(top, parents=("r",)) for top in "abc")]
+    tree += [Category(leaf, parents=(leaf[0],)) for leaf in [*LEAVES, "c.9"]]
+    rows = [
+        {"id": f"{leaf}-{at}", "text": words(leaf, rng), "labels": [leaf]}
+        for leaf in LEAVES
+        for at in range(9)
+    ]
+    rows += [{"id": f"w-{leaf}", "text": words(leaf, rng)} for leaf in LEAVES]
+    return new_project(folder, rows, tree, trained=True, learning=learning)
 
 
 @pytest.fixture(scope="module", params=HOW)

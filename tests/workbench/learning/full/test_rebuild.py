@@ -3,16 +3,15 @@
 import numpy as np
 import pytest
 
-from classmark.datasets.library import library_categories, library_records
+from classmark.datasets.library import library_records
 from classmark.problems import Mistake
 from classmark.workbench.deciding.suggest import suggest
-from classmark.workbench.files.importing import import_records, put_taxonomy
+from classmark.workbench.files.importing import import_records
 from classmark.workbench.learning.live import learn_at_once, open_learner
 from classmark.workbench.learning.rebuild import rebuild
 from classmark.workbench.learning.train import train
-from classmark.workbench.project import Project, create
-from classmark.workbench.settings import Settings
-from projects import new_project
+from classmark.workbench.project import Project
+from projects import new_library, new_project
 from workbench.acts import Acts, say, teach_all, wrong_lessons
 
 
@@ -43,11 +42,8 @@ def test_after_any_acts_the_log_gives_the_same_ranker(tmp_path, seed):
 
 def test_the_library_with_training_in_the_middle(tmp_path):
     rng = np.random.default_rng(1)
-    create(tmp_path / "library", Settings("library"))
-    with Project(tmp_path / "library") as project:
-        put_taxonomy(project, library_categories(), "taxonomy")
-        records = list(library_records())
-        import_records(project, records[:200], "catalogue")
+    records = list(library_records())
+    with Project(new_library(tmp_path / "library", 200)) as project:
         acts = Acts(project, rng)
         for _ in range(15):
             acts.act()

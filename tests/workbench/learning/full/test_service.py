@@ -20,8 +20,8 @@ from classmark.workbench.deciding.suggest import suggest, suggest_for
 from classmark.workbench.learning.live import Overtaken, learn_at_once, open_learner
 from classmark.workbench.learning.rebuild import rebuild
 from classmark.workbench.learning.train import train
-from classmark.workbench.project import Project, create
-from classmark.workbench.settings import FILE, LearningSettings, Settings
+from classmark.workbench.project import Project
+from classmark.workbench.settings import FILE, LearningSettings
 from classmark.workbench.team.desk import Desk
 from projects import NAMES, RIGHT, TEXTS, new_desk, new_project
 from workbench.acts import Acts, say_all, say_at, teach_all, wrong_lessons
@@ -265,8 +265,8 @@ def test_a_model_that_only_training_changes(tmp_path):
 
 @pytest.mark.parametrize("settings", [{}, {"learner": "rocchio"}])
 def test_an_empty_project(tmp_path, settings):
-    create(tmp_path / "empty", Settings("empty", learning=LearningSettings(**settings)))
-    with Desk(tmp_path / "empty") as desk:
+    learning = LearningSettings(**settings)
+    with new_desk(tmp_path / "empty", [], learning=learning) as desk:
         assert desk.tally() == "0 of 0 decided"
         assert next_for(desk, "ada") is None
         assert desk.learned(30)

@@ -6,16 +6,13 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from classmark.datasets import load
-from classmark.datasets.library import library_records
 from classmark.problems import Mistake
-from classmark.workbench.files.importing import import_records
-from classmark.workbench.project import Project, create
+from classmark.workbench.project import Project
 from classmark.workbench.search.clicks import (
     estimated_propensities,
     log_click,
     log_impression,
 )
-from classmark.workbench.search.index import index_project
 from classmark.workbench.search.rankers import open_ranker, page
 from classmark.workbench.search.train_ranker import (
     RankerTraining,
@@ -23,7 +20,7 @@ from classmark.workbench.search.train_ranker import (
     train_ranker,
 )
 from classmark.workbench.search.tune import Judgments
-from classmark.workbench.settings import Settings
+from projects import new_library
 
 SESSIONS = 400
 CLICKS = RankerTraining(prices=(0.01,), clicks="clicked-over-skipped")
@@ -31,12 +28,9 @@ CLICKS = RankerTraining(prices=(0.01,), clicks="clicked-over-skipped")
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("clicked") / "lib"
-    create(folder, Settings("Library"))
     library = load("library")
+    folder = new_library(tmp_path_factory.mktemp("clicked") / "lib", indexed=True)
     with Project(folder) as opened:
-        import_records(opened, library_records(), "the embedded catalogue")
-        index_project(opened)
         for query, shown, clicked in library.train.sessions[:SESSIONS]:
             scored = [(id_, -float(at)) for at, id_ in enumerate(shown)]
             number = log_impression(opened, library.queries[query], scored)

@@ -9,7 +9,6 @@ import pytest
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.problems import DamagedFolder, Mistake
-from classmark.taxonomy.category import Category
 from classmark.workbench.deciding.decide import Decision, decide
 from classmark.workbench.deciding.history import history
 from classmark.workbench.project import Project, create, info
@@ -18,17 +17,13 @@ from classmark.workbench.store import postgres, schema
 from classmark.workbench.store.postgres import refuse
 from classmark.workbench.store.store import Act, Store
 from classmark.workbench.store.undo import undo
+from projects import new_project
 
 
 @pytest.fixture
 def folder(tmp_path, postgres_store):
-    create(tmp_path / "shelf", Settings("shelf", store=postgres_store()))
-    with Project(tmp_path / "shelf") as project:
-        project.store.put_categories([Category("a"), Category("b")])
-        project.store.put_documents(
-            [Record(Document(name, {"text": "t"})) for name in ("d1", "d2", "É", "e")]
-        )
-    return tmp_path / "shelf"
+    texts = dict.fromkeys(["d1", "d2", "É", "e"], "t")
+    return new_project(tmp_path / "shelf", texts, ["a", "b"], store=postgres_store())
 
 
 @pytest.fixture

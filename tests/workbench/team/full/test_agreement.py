@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from classmark.corpus.documents import Document
-from classmark.formats.records import Record
 from classmark.problems import Mistake
-from classmark.taxonomy.category import Category
 from classmark.workbench.categories import edit
 from classmark.workbench.deciding.decide import (
     Decision,
@@ -20,8 +17,6 @@ from classmark.workbench.deciding.decide import (
 )
 from classmark.workbench.deciding.history import undo_range
 from classmark.workbench.deciding.opinions import differing, readings
-from classmark.workbench.project import Project, create
-from classmark.workbench.settings import Settings
 from classmark.workbench.store.log import Act
 from classmark.workbench.store.replay import require_replayed
 from classmark.workbench.team.agreement import (
@@ -31,9 +26,9 @@ from classmark.workbench.team.agreement import (
     settle,
     to_read_again,
 )
-from classmark.workbench.team.desk import Desk
 from oracles import agreement as slow_alpha
 from oracles import progress as slow
+from projects import new_desk
 
 NAMES = ("bees", "bread", "candles", "wax")
 
@@ -41,14 +36,8 @@ NAMES = ("bees", "bread", "candles", "wax")
 @pytest.fixture
 def desk(tmp_path, any_store):
     """Twelve documents, four categories, nothing decided."""
-    create(tmp_path / "shelf", Settings("shelf", store=any_store()))
-    with Project(tmp_path / "shelf") as project:
-        project.store.put_documents(
-            Record(Document(f"d{n}", {"text": f"a note of hive and oven {n}"}))
-            for n in range(12)
-        )
-        project.store.put_categories([Category(name) for name in NAMES])
-    with Desk(tmp_path / "shelf") as desk:
+    texts = {f"d{n}": f"a note of hive and oven {n}" for n in range(12)}
+    with new_desk(tmp_path / "shelf", texts, NAMES, store=any_store()) as desk:
         yield desk
 
 

@@ -7,17 +7,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from classmark.corpus.documents import Document
-from classmark.formats.records import Record
-from classmark.taxonomy.category import Category
 from classmark.workbench.deciding.decide import Decision, Seen, decide_on, undo_for
-from classmark.workbench.learning.train import train
-from classmark.workbench.project import Project, create
-from classmark.workbench.settings import Settings
 from classmark.workbench.store.log import Act
 from classmark.workbench.team.agreement import settle
 from classmark.workbench.team.decisions import decision_log, quality, steps
-from classmark.workbench.team.desk import Desk
 from classmark.workbench.team.plots import PlotAxis, calibration, panels
 from classmark.workbench.team.progress import (
     FEWEST_DOCUMENTS,
@@ -27,6 +20,7 @@ from classmark.workbench.team.progress import (
     promises,
 )
 from oracles import progress as slow
+from projects import new_desk
 
 NAMES = [f"c{n}" for n in range(9)]
 MANY = 60
@@ -35,13 +29,8 @@ MANY = 60
 @pytest.fixture
 def desk(tmp_path, any_store):
     """Sixty documents, nine categories, nothing decided."""
-    create(tmp_path / "shelf", Settings("shelf", store=any_store()))
-    with Project(tmp_path / "shelf") as project:
-        project.store.put_documents(
-            Record(Document(f"d{n}", {"text": "hive and oven"})) for n in range(MANY)
-        )
-        project.store.put_categories([Category(name) for name in NAMES])
-    with Desk(tmp_path / "shelf") as desk:
+    texts = {f"d{n}": "hive and oven" for n in range(MANY)}
+    with new_desk(tmp_path / "shelf", texts, NAMES, store=any_store()) as desk:
         yield desk
 
 
@@ -184,19 +173,14 @@ def test_ticks_say_what_they_stand_for():
 
 def test_promises_are_compared_with_what_came_true(tmp_path, any_store):
     words = {"bees": "hive honey queen", "bread": "dough oven rye"}
-    create(tmp_path / "shelf", Settings("shelf", store=any_store()))
-    with Project(tmp_path / "shelf") as project:
-        store = project.store
-        store.put_categories([Category(name) for name in words])
-        ids = [(name, n) for name in words for n in range(60)]
-        store.put_documents(
-            Record(Document(f"{name}{n}", {"text": f"{words[name]} w{n % 7}"}))
-            for name, n in ids
-        )
-        early = [(name, n) for name, n in ids if n < 40]
-        store.judge([Act(f"{a}{n}", "assign", a, 1.0) for a, n in early], "ada")
-        train(project)
-    with Desk(tmp_path / "shelf") as desk:
+    ids = [(name, n) for name in words for n in range(60)]
+    rows = [
+        {"id": f"{name}{n}", "text": f"{words[name]} w{n % 7}"}
+        | ({"labels": [name]} if n < 40 else {})
+        for name, n in ids
+    ]
+    folder = tmp_path / "shelf"
+    with new_desk(folder, rows, words, trained=True, store=any_store()) as desk:
         waiting = promises(desk)
         assert not waiting.bins
         assert f"from {FEWEST_DOCUMENTS} on" in waiting.reason

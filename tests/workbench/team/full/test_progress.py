@@ -156,9 +156,8 @@ def test_plots_stay_in_their_frame(desk):
     assert set(drawn) == {"effort", "precision", "errors", "tail"}
     for plot in drawn.values():
         width, height, left, right, top, bottom = plot.frame
-        for curve in plot.curves:
-            for point in curve.path.split():
-                x, y = map(float, point.split(","))
+        for places, _, _ in plot.polylines():
+            for x, y in places:
                 assert left <= x <= right
                 assert top <= y <= bottom
         assert all(len(row) == len(plot.columns) for row in plot.rows)
@@ -167,8 +166,8 @@ def test_plots_stay_in_their_frame(desk):
 
 
 def test_ticks_say_what_they_stand_for():
-    up = PlotAxis(1, 1000, 200, 0, log=True)
-    assert [tick.says for tick in up.ticks(str)] == ["1.0", "10.0", "100.0", "1000.0"]
+    up = PlotAxis("", 1000, 1, log=True, says=str)
+    assert [says for _, says in up.ticks(200, 0)] == ["1.0", "10.0", "100.0", "1000.0"]
 
 
 def test_promises_are_compared_with_what_came_true(tmp_path, any_store):

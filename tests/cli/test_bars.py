@@ -6,7 +6,7 @@ import time
 import pytest
 from rich.console import Console
 
-from classmark.cli import bars
+from classmark.cli import main as bars
 from classmark.progress import shown_by, track, working
 
 
@@ -14,7 +14,7 @@ from classmark.progress import shown_by, track, working
 def screen(monkeypatch):
     file = io.StringIO()
     terminal = Console(file=file, force_terminal=True, width=80)
-    monkeypatch.setattr(bars, "_console", lambda: terminal)
+    monkeypatch.setattr("rich.console.Console", lambda **_: terminal)
     return file
 
 

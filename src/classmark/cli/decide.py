@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from classmark.cli.options import (
     ALL,
@@ -13,7 +12,9 @@ from classmark.cli.options import (
     JSON,
     argument,
     command,
+    deferred,
     flag,
+    kernels_for,
     option,
     options,
 )
@@ -26,10 +27,19 @@ from classmark.workbench.results import (
     in_percent,
 )
 
-if TYPE_CHECKING:
+with deferred():
+    from classmark.workbench.deciding import decide as deciding
+    from classmark.workbench.deciding import history as looking
+    from classmark.workbench.deciding import place as placing
+    from classmark.workbench.deciding import queue as queueing
+    from classmark.workbench.deciding import similar
+    from classmark.workbench.deciding import suggest as suggesting
+    from classmark.workbench.learning import rebuild as rebuilding
     from classmark.workbench.project import Project
-    from classmark.workbench.team.agreement import Agreed, Disagreement
-    from classmark.workbench.team.progress import Progress
+    from classmark.workbench.store import undo as undoing
+    from classmark.workbench.team import agreement as agreeing
+    from classmark.workbench.team import plots
+    from classmark.workbench.team import progress as progressing
 
 DIR = argument("The project.", "[DIR]", HERE)
 ALIKE = option("With --group: the least mean cosine within a group.", 0.8)
@@ -49,16 +59,12 @@ def suggest(
     as_json: bool,
 ) -> View:
     """Suggest categories for a text, with the terms for and against each."""
-    from classmark.cli.small_work import kernels_for
-    from classmark.workbench.deciding import suggest as suggesting
-    from classmark.workbench.deciding.place import place_if_any
-
     content = suggesting.wanted_text(project, path, text, document)
     with kernels_for(project, text=content):
         suggestions = suggesting.suggest(
             project, content, k, min_probability=min_probability
         )
-        put = None if as_json else place_if_any(project, content)
+        put = None if as_json else placing.place_if_any(project, content)
     facts = [asdict(suggestion) for suggestion in suggestions]
     return View(facts, _suggestion_lines(suggestions, put))
 
@@ -107,11 +113,8 @@ def place(
     top: int = option("Of those waiting so many; 0 for all.", 20, "-n"),
 ) -> View:
     """Put documents at a leaf, higher up, or leave them to the expert."""
-    from classmark.cli.small_work import kernels_for
-    from classmark.workbench.deciding.place import place as place_documents
-
     with kernels_for(project, len(documents) or top or project.store.waiting()):
-        table = place_documents(project, documents, precision, top)
+        table = placing.place(project, documents, precision, top)
     rows = [
         {**row, "probability": in_percent(float(row["probability"] or 0.0))}
         for row in table.rows
@@ -143,14 +146,10 @@ def decide(
     project: Project,
 ) -> Logged:
     """Say where a document belongs; all of it is logged, or nothing."""
-    from classmark.workbench.deciding import decide as deciding
-
     pairs = deciding.pairs_of(project, options.over)
     decision = deciding.Decision(**{**vars(options), "over": pairs})
     if group:
-        from classmark.workbench.deciding.similar import decide_group
-
-        return decide_group(project, document, decision, alike)
+        return similar.decide_group(project, document, decision, alike)
     return deciding.decide(project, document, decision)
 
 
@@ -160,8 +159,6 @@ def undo(
     number: int | None = argument("Of an act; see history.", "[NUMBER]", None),
 ) -> Logged:
     """Take back an act, by default your last; undo an undoing to bring it back."""
-    from classmark.workbench.store import undo as undoing
-
     return undoing.undo(project, number)
 
 
@@ -173,8 +170,6 @@ def history(
     project: Project,
 ) -> Table:
     """List what was decided, newest first, with the numbers that undo takes."""
-    from classmark.workbench.deciding import history as looking
-
     return looking.history(project, document, top)
 
 
@@ -189,12 +184,7 @@ def queue(
     project: Project,
 ) -> Table | View:
     """List the documents to decide next."""
-    from classmark.cli.small_work import kernels_for
-    from classmark.workbench.deciding import queue as queueing
-
     if group:
-        from classmark.workbench.deciding import similar
-
         table = similar.grouped_queue(project, order, k, to, alike)
         return View(list(table.rows), [similar.shortened(table)])
     with kernels_for(project, project.store.waiting()):
@@ -204,26 +194,20 @@ def queue(
 @command(JSON)
 def rebuild(project: Project) -> Table:
     """Learn the whole log again, and say whether that gives the same ranker."""
-    from classmark.workbench.learning import rebuild as rebuilding
-
     return rebuilding.rebuild(project)
 
 
 @command(ALL | JSON, project=DIR)
 def progress(project: Project) -> View:
     """Say how far the work is, whether suggestions get better, and whether to stop."""
-    from classmark.workbench.team.progress import progress as progress_of
-
-    state = progress_of(project)
+    state = progressing.progress(project)
     facts = asdict(state) | {"waiting": state.waiting, "saved": state.saved}
     return View(facts, _progress_parts(state))
 
 
-def _progress_parts(state: Progress) -> Iterator[Table | Text | str]:
+def _progress_parts(state: progressing.Progress) -> Iterator[Table | Text | str]:
     """The state of the work in sentences, and how it came about."""
-    from classmark.workbench.team.plots import number
-    from classmark.workbench.team.plots import percent as share
-
+    number, share = plots.number, plots.percent
     left = f"{state.waiting:,} wait, {state.aside:,} set aside"
     yield Text(f"{state.decided:,} of {state.documents:,} documents decided; {left}")
     if state.whole is None or state.recent is None or state.hint is None:
@@ -259,17 +243,14 @@ def agreement(
     project: Project, top: int = option("Disagreements shown.", 20, "-n", min=0)
 ) -> View:
     """Say how far people agree, and on which documents they differ."""
-    from classmark.workbench.team.agreement import agreement as agreement_of
-    from classmark.workbench.team.agreement import disagreements
-
-    agreed, differing = agreement_of(project), disagreements(project)
+    agreed, differing = agreeing.agreement(project), agreeing.disagreements(project)
     documents = [each.document for each in differing]
     facts = asdict(agreed) | {"disagreements": documents}
     return View(facts, _agreement_parts(agreed, differing, top))
 
 
 def _agreement_parts(
-    agreed: Agreed, differing: Sequence[Disagreement], top: int
+    agreed: agreeing.Agreed, differing: Sequence[agreeing.Disagreement], top: int
 ) -> Iterator[Table | Text]:
     """How far people agree, and the last ``top`` documents on which they differ."""
     if not agreed.documents:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from classmark.cli.options import (
     ALL,
@@ -15,8 +15,9 @@ from classmark.cli.options import (
     WorkerOptions,
     argument,
     command,
+    deferred,
     flag,
-    open_project,
+    kernels_for,
     option,
     options,
 )
@@ -24,8 +25,12 @@ from classmark.cli.output import BELOW, Text, View, parts_of
 from classmark.problems import Mistake
 from classmark.workbench.results import Evaluated, Table
 
-if TYPE_CHECKING:
+with deferred():
+    from classmark.examples import screening as rules
     from classmark.machines.cluster import Machines
+    from classmark.workbench import project as projects
+    from classmark.workbench.examples import like as liking
+    from classmark.workbench.examples import screening, searches, vectors
     from classmark.workbench.examples.example_search import (
         ExampleRanking,
         ScoreReasons,
@@ -33,7 +38,12 @@ if TYPE_CHECKING:
     from classmark.workbench.examples.like import Answers, SearchStart
     from classmark.workbench.examples.screening import ScreeningStatus
     from classmark.workbench.project import Project
+    from classmark.workbench.search import search as searching
 
+QUICK = {
+    None, "auto", "centroid", "rocchio", "one-class", "balanced", "precision@k",
+    "recall@k",
+}  # fmt: skip  # methods that learn from a few examples in 0.3 s; None: the search's
 FORM = "+.2g"  # of what a term adds to a score
 CATEGORY = option("Its documents; not those rejected from it.", metavar="ID")
 
@@ -80,14 +90,11 @@ class ResultOptions:
 
     def require_possible(self) -> None:
         """Refuse what cannot be shown or written, before anything is stored."""
-        from classmark.workbench.examples.like import OF_WEIGHTS, require_target
-        from classmark.workbench.search.search import require_count
-
-        require_count(self.k)
+        searching.require_count(self.k)
         if self.to is not None:
-            require_target(self.to)
+            liking.require_target(self.to)
         if self.weights is not None:
-            require_target(self.weights, OF_WEIGHTS)
+            liking.require_target(self.weights, liking.OF_WEIGHTS)
 
 
 @options
@@ -114,8 +121,6 @@ def like(
     machines: WorkerOptions,
 ) -> Table | View | str:
     """Find more documents like some examples; say yes or no, and it learns again."""
-    from classmark.workbench.examples import like as liking
-
     begins = (marks, method) != (MarkOptions(), MethodOptions())
     output.require_possible()
     if source.list_ and (begins or machines != WorkerOptions()):
@@ -126,7 +131,7 @@ def like(
         return _like_online((marks, method), output, source.index, where, machines)
     if source.query is not None and (begins or output.explain or output.weights):
         raise Mistake("--query ranks by a file: it goes with -k, --all and --to")
-    with open_project(where) as project:
+    with projects.Project(where) as project:
         if source.list_:
             return liking.list_likes(project)
         with machines.started() as workers:
@@ -143,27 +148,21 @@ def like(
 def _parsed(
     marks: MarkOptions,
     method: MethodOptions,
-    project: Project | None = None,
+    project: Project | None,
     name: str | None = None,
 ) -> tuple[SearchStart, Answers]:
     """Read ids and files as they were typed; project : None for a lone index."""
-    from classmark.workbench.examples.like import (
-        Answers,
-        SearchStart,
-        ids_of,
-        texts_of,
-    )
-
-    store = None if project is None else project.store
-    texts = dict.fromkeys(map(str, marks.files), "")
+    store, texts = None, dict.fromkeys(map(str, marks.files), "")
     if project is not None:
-        texts = texts_of(project, marks.files)
-    examples = ids_of(marks.examples, "--examples", store)
-    yes, no = ids_of(marks.yes, "--yes", store), ids_of(marks.no, "--no", store)
-    start = SearchStart(
+        store, texts = project.store, liking.texts_of(project, marks.files)
+    examples, yes, no = (
+        liking.ids_of(getattr(marks, option), f"--{option}", store)
+        for option in ("examples", "yes", "no")
+    )
+    start = liking.SearchStart(
         examples, (), texts, marks.category, name, method.method, method.C
     )
-    return start, Answers(yes, no, marks.undo, marks.redo)
+    return start, liking.Answers(yes, no, marks.undo, marks.redo)
 
 
 def _like(
@@ -171,20 +170,19 @@ def _like(
     parsed: tuple[SearchStart, Answers],
     terms: int | None,
     output: ResultOptions,
-    machines: Machines | None,
+    workers: Machines | None,
 ) -> View | str:
     """Learn; write the query, then the reasons for one document, or the ranking."""
-    from classmark.cli.small_work import kernels_to_learn
-    from classmark.workbench.examples.like import export_weights, open_example_search
-    from classmark.workbench.examples.searches import require_documents
-
     if output.explain is not None:
-        require_documents(project.store, [output.explain])
-    with kernels_to_learn(project, parsed[0].method):
-        search = open_example_search(project, *parsed, terms=terms, machines=machines)
+        searches.require_documents(project.store, [output.explain])
+    quick = parsed[0].method in QUICK and vectors.are_saved(project)
+    with kernels_for(project, 0) if quick else nullcontext():
+        search = liking.open_example_search(
+            project, *parsed, terms=terms, machines=workers
+        )
         lines = []
         if output.weights is not None:
-            count = export_weights(search, output.weights)
+            count = liking.export_weights(search, output.weights)
             lines = [f"the query's {count:,} weights are in {output.weights}"]
         if output.explain is not None:
             return _reasons(search.explain(output.explain), lines)
@@ -200,20 +198,16 @@ def _like_online(
     machines: WorkerOptions,
 ) -> View | str:
     """Answer by an index: a project's, or one in a folder of its own."""
-    from classmark.workbench.examples.like import rank_in_index
-
     if index is None and (machines.workers or machines.on):
         raise Mistake("--online reads the examples alone: leave --workers and --on")
     if output.explain or output.weights or output.everything:
         raise Mistake("an online search goes with -k, --terms, --to and --json")
-    k, terms = output.k, typed[1].terms
-    if index is not None:
-        parsed = _parsed(*typed)
-        with machines.started() as workers:
-            ranking = rank_in_index(index, *parsed, k, terms=terms, machines=workers)
-    else:
-        with open_project(where) as project:
-            ranking = rank_in_index(project, *_parsed(*typed, project), k, terms=terms)
+    opened = projects.Project(where) if index is None else nullcontext(index)
+    with opened as place, machines.started() as workers:
+        parsed = _parsed(*typed, None if isinstance(place, Path) else place)
+        ranking = liking.rank_in_index(
+            place, *parsed, output.k, terms=typed[1].terms, machines=workers
+        )
     return _written(ranking, output)
 
 
@@ -221,12 +215,10 @@ def _written(
     ranking: ExampleRanking, output: ResultOptions, lines: Iterable[str] = ()
 ) -> View | str:
     """The ranking, after some lines; written to a file where one is named."""
-    from classmark.workbench.examples.like import export_ranking
-
     if output.to is None:
         return View(ranking.as_json(), chain(lines, _like_lines(ranking)))
-    wrote = f"wrote {export_ranking(ranking, output.to):,} documents to {output.to}"
-    return "\n".join((*lines, wrote))
+    count = liking.export_ranking(ranking, output.to)
+    return "\n".join((*lines, f"wrote {count:,} documents to {output.to}"))
 
 
 def _like_lines(ranking: ExampleRanking) -> Iterator[Text | str]:
@@ -292,16 +284,12 @@ def screen_start(
     stopping: StoppingOptions,
 ) -> View:
     """Begin to screen all documents for the relevant ones."""
-    from classmark.examples.screening import StoppingRule
-    from classmark.workbench.examples import screening
-    from classmark.workbench.examples.like import SearchStart, ids_of, texts_of
-
-    start = SearchStart(
-        ids_of(relevant.examples, "--examples", project.store),
-        texts=texts_of(project, relevant.files),
+    start = liking.SearchStart(
+        liking.ids_of(relevant.examples, "--examples", project.store),
+        texts=liking.texts_of(project, relevant.files),
         category=relevant.category,
         name=name,
-        rule=StoppingRule(**vars(stopping)),
+        rule=rules.StoppingRule(**vars(stopping)),
     )
     return _status_view(screening.start_screening(project, start))
 
@@ -313,8 +301,6 @@ def screen_next(
     count: int | None = option("How many documents; else a batch.", None, "-k"),
 ) -> View:
     """Show the documents to read next: the likely ones, then random draws."""
-    from classmark.workbench.examples import screening
-
     documents = screening.read_next(project, name, count)
     lines: list[Text | str] = [] if documents else ["every document is read"]
     for each in documents:
@@ -337,8 +323,6 @@ def screen_mark(
     name: str | None = NAME,
 ) -> View:
     """Say which documents are relevant; the last word on a document holds."""
-    from classmark.workbench.examples import screening
-
     if undo and (yes or no or skip):
         raise Mistake("--undo stands alone: mark in another command")
     if undo:
@@ -357,8 +341,6 @@ def screen_status(
     everything: bool = flag("List all screenings.", "--all"),
 ) -> Table | View:
     """Say what is found, what may be left, and whether to stop."""
-    from classmark.workbench.examples import screening
-
     if everything:
         return screening.list_screenings(project)
     status = screening.status(project, name)
@@ -377,11 +359,8 @@ def screen_export(
     everything: bool = flag("All that were read, not only relevant ones.", "--all"),
 ) -> str:
     """Write the relevant documents, in the order they were found."""
-    from classmark.workbench.examples import screening
-    from classmark.workbench.examples.like import export_ranking
-
     documents = screening.screened(project, name, everything=everything)
-    return f"wrote {export_ranking(documents, path):,} documents to {path}"
+    return f"wrote {liking.export_ranking(documents, path):,} documents to {path}"
 
 
 @command(ALL | JSON)
@@ -394,20 +373,15 @@ def screen_simulate(
     stopping: StoppingOptions,
 ) -> Evaluated:
     """Try a screening out on a category whose documents are known."""
-    from classmark.examples.screening import StoppingRule
-    from classmark.workbench.examples import screening
-
-    rule = StoppingRule(**vars(stopping))
+    rule = rules.StoppingRule(**vars(stopping))
     return screening.try_out(project, category, rule, runs, random_state)
 
 
 def _status_view(status: ScreeningStatus, first: Iterable[Text] = ()) -> View:
     """Where a screening is, after some lines."""
-    from classmark.workbench.examples.screening import words
-
     progress = asdict(status.progress)
     left = status.progress.remaining
     progress["remaining"] = None if left is None else left._asdict()
     facts = {"screening": status.search, "later": status.later} | progress
-    lines = [Text(line, "  ") for line in words(status)]
+    lines = [Text(line, "  ") for line in screening.words(status)]
     return View(facts, [*first, Text(status.search), *lines])

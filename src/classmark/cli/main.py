@@ -10,15 +10,19 @@ import inspect
 import os
 import sqlite3
 import sys
+import time
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Iterator, Mapping, Sized
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from functools import partial
+from threading import Event, Lock, Thread
 from types import ModuleType
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn, TypeVar
 
 import typer
-from typer.core import TyperCommand, TyperGroup
-from typer.main import get_command, get_group
+from typer.core import TyperCommand
+from typer.main import get_command
 
 from classmark import __version__
 from classmark.cli import (
@@ -31,10 +35,18 @@ from classmark.cli import (
     taxonomy,
     train,
 )
-from classmark.cli.options import Command
+from classmark.cli.options import Command, deferred
 from classmark.problems import Mistake
 from classmark.progress import shown_by
 
+with deferred():
+    from rich import console, progress
+
+    from classmark import validation
+
+T = TypeVar("T")
+PATIENCE = 1.0  # seconds before a bar appears
+OFTEN = 0.1  # seconds from one look at the work to the next
 SETTINGS: dict[str, Any] = {
     "add_completion": False,
     "pretty_exceptions_enable": False,
@@ -49,36 +61,18 @@ def group(about: str, members: Mapping[str, Command | typer.Typer]) -> typer.Typ
     >>> list(get_group(listed).commands)
     ['hello']
     """
-    cls = type("LazyGroup", (_LazyGroup,), {"members": members})
-    return typer.Typer(cls=cls, help=about, **SETTINGS)
-
-
-class _Commands(Mapping[str, Any]):
-    """The commands by name, each made when it is looked up."""
-
-    def __init__(self, members: Mapping[str, Command | typer.Typer]) -> None:
-        self._members = members
-
-    def __getitem__(self, name: str) -> Any:
-        member = self._members[name]
+    listed = typer.Typer(help=about, **SETTINGS)
+    for name, member in members.items():
         if isinstance(member, typer.Typer):
-            return get_group(member)
-        alone = typer.Typer(**SETTINGS)
-        alone.command(name, cls=_Command)(member)
-        return get_command(alone)
+            listed.add_typer(member, name=name)
+        else:
+            described: Any = partial(_Command, member)
+            listed.command(name, cls=described, help=inspect.getdoc(member))(_run)
+    return listed
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._members)
 
-    def __len__(self) -> int:
-        return len(self._members)
-
-    def described(self, name: str) -> Any:
-        """A command without its options: enough for a line of its group's help."""
-        member = self._members[name]
-        if isinstance(member, typer.Typer):
-            return get_group(member)
-        return TyperCommand(name, help=inspect.getdoc(member), rich_markup_mode=None)
+def _run() -> None:
+    """A command without its options: enough for a line of its group's help."""
 
 
 #: Old names of options, by command: they go with version 0.2.
@@ -95,7 +89,27 @@ OLD_OPTIONS = {
 
 
 class _Command(TyperCommand):
-    """A command that understands the old names of its options, with a warning."""
+    """A command that reads its options off a function when they are first needed.
+
+    It understands the old names of its options, with a warning.
+    """
+
+    def __init__(self, function: Command, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._function: Command | None = function
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The options and arguments; the function runs from now on."""
+        if self._function is not None:
+            alone = typer.Typer(**SETTINGS)
+            alone.command(self.name)(self._function)
+            made = get_command(alone)
+            self._function, self.params, self.callback = (
+                None,
+                made.params,
+                made.callback,
+            )
+        return super().get_params(ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments, old names of options in their new form."""
@@ -108,27 +122,9 @@ class _Command(TyperCommand):
             if new is None:
                 present.append(arg)
                 continue
-            from classmark.validation import warn_renamed
-
-            warn_renamed(f"classmark {path}", option, new)
+            validation.warn_renamed(f"classmark {path}", option, new)
             present += [new, value] if equals else [new]
         return super().parse_args(ctx, present)
-
-
-class _LazyGroup(TyperGroup):
-    """A group that makes the command that runs, and describes the others."""
-
-    members: Mapping[str, Command | typer.Typer] = {}
-
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings)
-        self.commands: Any = _Commands(self.members)
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write a line for each command."""
-        lines = {name: self.commands.described(name) for name in self.commands}
-        described = TyperGroup(name=self.name, commands=lines)
-        described.format_commands(ctx, formatter)
 
 
 UsageError: Any = typer.BadParameter.__base__
@@ -202,7 +198,8 @@ def root(
 def main() -> None:
     """Run a command; a user's mistake is one clear line and exit code 2."""
     try:
-        with _progress(), warnings.catch_warnings():
+        shown = shown_by(Bars()) if sys.stderr.isatty() else nullcontext()
+        with shown, warnings.catch_warnings():
             warnings.simplefilter("default", FutureWarning)
             warnings.showwarning = _warn
             sys.exit(app(standalone_mode=False))
@@ -227,12 +224,95 @@ def _refuse(problem: str) -> NoReturn:
     sys.exit(2)
 
 
-def _progress() -> AbstractContextManager[None]:
-    if not sys.stderr.isatty():
-        return nullcontext()
-    from classmark.cli.bars import Bars
+@dataclass(slots=True, eq=False)
+class Loop:
+    """One loop: how far it is, and its bar once it has one."""
 
-    return shown_by(Bars())
+    title: str
+    total: int | None
+    done: int = 0
+    started: float = field(default_factory=time.monotonic)
+    bar: Any = None
+
+    @property
+    def count(self) -> str:
+        """How far it is, in numbers; nothing where there is only one thing to do."""
+        if self.total == 1:
+            return ""
+        return f"{self.done:,}" + ("" if self.total is None else f" of {self.total:,}")
+
+
+class Bars:
+    """Bars on standard error, one below the other where loops are nested.
+
+    A thread looks at the work, so that a bar appears even while the first item takes
+    long; the loops themselves only count. No bar is on the screen after the last loop.
+    """
+
+    def __init__(self) -> None:
+        self._loops: list[Loop] = []
+        self._lock = Lock()
+        self._screen: Any = None
+        self._idle = Event()
+
+    def track(self, items: Iterable[T], title: str, total: int | None) -> Iterator[T]:
+        """Yield the items; after a second show how far we are."""
+        if total is None and isinstance(items, Sized):
+            total = len(items)
+        loop = Loop(title, total)
+        with self._lock:
+            self._loops.append(loop)
+            if len(self._loops) == 1:
+                self._idle = Event()
+                Thread(target=self._look, args=(self._idle,), daemon=True).start()
+        try:
+            for item in items:
+                yield item
+                loop.done += 1
+        finally:
+            self._end(loop)
+
+    def _end(self, loop: Loop) -> None:
+        with self._lock:
+            self._loops.remove(loop)
+            if loop.bar is not None:
+                self._screen.remove_task(loop.bar)
+            if self._loops:
+                return
+            self._idle.set()
+            if self._screen is not None:
+                self._screen.stop()
+                self._screen = None
+
+    def _look(self, idle: Event) -> None:
+        """Show bars of loops that take long, until all loops have ended."""
+        while not idle.wait(OFTEN):
+            with self._lock:
+                for loop in [] if idle.is_set() else self._loops:
+                    self._show(loop)
+
+    def _show(self, loop: Loop) -> None:
+        if loop.bar is None and time.monotonic() - loop.started > PATIENCE:
+            self._screen = self._screen or _screen()
+            total = None if loop.total == 1 else loop.total
+            loop.bar = self._screen.add_task(loop.title, total=total, count="")
+        if loop.bar is not None:
+            self._screen.update(loop.bar, completed=loop.done, count=loop.count)
+
+
+def _screen() -> progress.Progress:
+    screen = progress.Progress(
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.TextColumn("{task.fields[count]}"),
+        progress.TimeElapsedColumn(),
+        console=console.Console(stderr=True),
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )
+    screen.start()
+    return screen
 
 
 if __name__ == "__main__":

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from classmark.cli.options import DIR, FORMAT, JSON, argument, command, flag, option
+from classmark.cli.options import (
+    DIR,
+    FORMAT,
+    JSON,
+    argument,
+    command,
+    deferred,
+    flag,
+    option,
+)
 from classmark.workbench.results import Table
 
-if TYPE_CHECKING:
+with deferred():
+    from classmark.workbench import project as projects
+    from classmark.workbench import settings
+    from classmark.workbench.files import backup as backups
+    from classmark.workbench.files import exporting, importing
+    from classmark.workbench.learning import fit
     from classmark.workbench.project import Project
-    from classmark.workbench.settings import StoreSettings
 
 NEW_FOLDER = argument("The new directory.", "DIR")
 STORE = option(
@@ -26,23 +38,13 @@ def init(
     store: str | None = STORE,
 ) -> str:
     """Make a new project directory."""
-    from classmark.workbench.learning.fit import require_analyzer
-    from classmark.workbench.project import create
-    from classmark.workbench.settings import Settings, TextSettings
-
-    text = TextSettings()
+    text = settings.TextSettings()
     if analyzer is not None:
-        text = TextSettings(analyzer=require_analyzer(analyzer))
-    location = _store_settings(store, folder)
-    create(folder, Settings(name or folder.resolve().name, text=text, store=location))
+        text = settings.TextSettings(analyzer=fit.require_analyzer(analyzer))
+    title = folder.resolve().name
+    location = settings.store_at(store, title)
+    projects.create(folder, settings.Settings(name or title, text=text, store=location))
     return f"made {folder}: next, classmark import FILE --project {folder}"
-
-
-def _store_settings(url: str | None, folder: Path) -> StoreSettings:
-    """Where the store of a new project is to be: on a server, or in its folder."""
-    from classmark.workbench.settings import StoreSettings, store_at
-
-    return StoreSettings() if url is None else store_at(url, folder.resolve().name)
 
 
 @command(JSON)
@@ -51,9 +53,7 @@ def info(
     check: bool = option("Read every byte and verify it.", False),
 ) -> Table:
     """Say what is in a project."""
-    from classmark.workbench.project import info as describe
-
-    return describe(project, check=check)
+    return projects.info(project, check=check)
 
 
 @command(JSON)
@@ -63,9 +63,7 @@ def import_(
     format_: str | None = FORMAT,
 ) -> Table:
     """Bring in documents with their labels, or preferences (--format preferences)."""
-    from classmark.workbench.files.importing import import_documents
-
-    return import_documents(project, path, format_)
+    return importing.import_documents(project, path, format_)
 
 
 @command(JSON)
@@ -75,9 +73,7 @@ def export(
     raw: bool = flag("Do not guard CSV cells against formulas.", "--raw"),
 ) -> Table:
     """Write all documents and labels to a file that imports again."""
-    from classmark.workbench.files.exporting import export_documents
-
-    return export_documents(project, path, raw=raw)
+    return exporting.export_documents(project, path, raw=raw)
 
 
 @command(JSON, project=DIR)
@@ -86,9 +82,7 @@ def backup(
     path: Path = argument("A new file: .zip or .jsonl", "FILE"),
 ) -> Table:
     """Keep a copy of a project in one file, while others work with it."""
-    from classmark.workbench.files.backup import back_up
-
-    return back_up(project, path)
+    return backups.back_up(project, path)
 
 
 @command(JSON)
@@ -98,6 +92,5 @@ def restore(
     store: str | None = STORE,
 ) -> Table:
     """Make a new project directory of a backup."""
-    from classmark.workbench.files.backup import restore as restored
-
-    return restored(path, folder, _store_settings(store, folder))
+    location = settings.store_at(store, folder.resolve().name)
+    return backups.restore(path, folder, location)

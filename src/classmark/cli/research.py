@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from classmark.cli.options import ALL, DATA, JSON, argument, command, option
+from classmark.cli.options import ALL, DATA, JSON, argument, command, deferred, option
 from classmark.cli.output import (
     JOINED,
     Text,
@@ -32,7 +32,13 @@ from classmark.workbench.results import (
     in_percent,
 )
 
-if TYPE_CHECKING:
+with deferred():
+    from classmark import compiling, progress
+    from classmark.web import serve as serving
+    from classmark.workbench import collections
+    from classmark.workbench.deciding import suggest as suggesting
+    from classmark.workbench.learning import evaluate as evaluating
+    from classmark.workbench.learning import train as training
     from classmark.workbench.project import Project
 
 REPORTS = Path("reports")
@@ -50,9 +56,7 @@ TITLE = "How well do learners rank the categories of notes that they have not se
 @command(ALL | JSON)
 def data_list() -> Table:
     """List the known public collections."""
-    from classmark.workbench.collections import list_collections
-
-    return list_collections()
+    return collections.list_collections()
 
 
 @command()
@@ -61,9 +65,7 @@ def data_path(
     data: Path | None = option("Look here first."),
 ) -> str:
     """Print where a collection lies."""
-    from classmark.workbench.collections import collection_path
-
-    return str(collection_path(name, data))
+    return str(collections.collection_path(name, data))
 
 
 @command()
@@ -72,9 +74,7 @@ def data_get(
     source: Path | None = option("Take it from this file or folder.", None, "--from"),
 ) -> str:
     """Download a collection, or take it from a local file or folder."""
-    from classmark.workbench.collections import get_collection
-
-    return "\n".join(get_collection(name, source))
+    return "\n".join(collections.get_collection(name, source))
 
 
 @command(ALL)
@@ -139,11 +139,10 @@ def demo(
     """
     if as_json:
         return View([step.facts for step in demonstrate(folder)], ())
-    from classmark.compiling import DEMO, compile_ahead
-
     for step in demonstrate(folder):
         show(step)
-        compile_ahead(DEMO, say)  # once the folder has been accepted
+        # once the folder has been accepted
+        compiling.compile_ahead(compiling.DEMO, say)
         sys.stdout.flush()
     say(f"What to type next{', in another terminal' if serve else ''}:\n")
     for words, purpose in NEXT.items():
@@ -163,29 +162,23 @@ def demonstrate(folder: Path) -> Iterator[View]:
     The new arrivals come in last: nobody has classified them, they wait. In a folder
     that holds the demo already, all of it is done again.
     """
-    from classmark.progress import working
-    from classmark.workbench import collections
-    from classmark.workbench.deciding.suggest import suggest
-    from classmark.workbench.learning.evaluate import evaluate_project
-    from classmark.workbench.learning.train import train
-
     with collections.open_library(folder) as project:
         tree, notes = collections.import_library(project)
         yield View(tree.facts(), ())
         yield View(notes.facts(), [_catalogue(project, tree, notes)])
-        with working("measuring learners"):
-            evaluated = evaluate_project(project)
+        with progress.working("measuring learners"):
+            evaluated = evaluating.evaluate_project(project)
         yield _evaluation(evaluated, folder)
-        with working("training"):
-            trained = train(project)
+        with progress.working("training"):
+            trained = training.train(project)
         yield View(asdict(trained), _service(trained, evaluated.table))
         waiting = collections.import_arrivals(project)
         (row,) = waiting.rows
         wait = f"{row['documents']} new arrivals wait for somebody to decide.\n"
         yield View(waiting.facts(), [Text(wait)])
         note = collections.unseen_note()
-        with working("suggesting"):
-            suggestions = suggest(project, note)
+        with progress.working("suggesting"):
+            suggestions = suggesting.suggest(project, note)
         facts = {"text": note, "suggestions": [asdict(each) for each in suggestions]}
         yield View(facts, _unseen(note, suggestions[:BEST]))
 
@@ -267,12 +260,10 @@ def program() -> list[str]:
 
 
 def _serve(folder: Path) -> None:
-    from classmark.web.serve import serve_project
-
     def say_address(text: str) -> None:
         *_, address = text.split()
         tell("The workbench is ready. Open this address in a browser; Ctrl+C ends it:")
         say(f"\n  {address}\n")
         sys.stdout.flush()
 
-    serve_project(folder, "127.0.0.1", 8000, say_address, or_free=True)
+    serving.serve_project(folder, "127.0.0.1", 8000, say_address, or_free=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
@@ -20,8 +20,9 @@ from classmark.cli.options import (
     WorkerOptions,
     argument,
     command,
+    deferred,
     flag,
-    open_project,
+    kernels_for,
     option,
     options,
 )
@@ -29,11 +30,17 @@ from classmark.cli.output import BELOW, Text, View, parts_of
 from classmark.problems import Mistake
 from classmark.workbench.results import Evaluated, Table
 
-if TYPE_CHECKING:
+with deferred():
+    from classmark.index import query_language
     from classmark.index.query_language import MalformedQuery
+    from classmark.workbench import project as projects
     from classmark.workbench.project import Project
+    from classmark.workbench.search import clicks, links, rankers
+    from classmark.workbench.search import index as indexing
+    from classmark.workbench.search import search as searching
+    from classmark.workbench.search import train_ranker as training
+    from classmark.workbench.search import tune as tuning
     from classmark.workbench.search.search import SearchResults
-    from classmark.workbench.search.tune import Judgments
 
 CHECK, MERGE = "check", "merge"
 MOST = 20  # parts of a score that are printed
@@ -71,8 +78,6 @@ def index(
     machines: MachineOptions,
 ) -> Table:
     """Index a project's documents, only what changed; or a file's; check or merge."""
-    from classmark.workbench.search import index as indexing
-
     if paths in {(CHECK,), (MERGE,)}:
         if machines != MachineOptions() or (options.to, options.shards) != (None, None):
             raise Mistake(
@@ -85,7 +90,7 @@ def index(
             raise Mistake(
                 "index: name the FILE to index, or leave --to and --index out"
             )
-        with open_project(where) as project, machines.started() as workers:
+        with projects.Project(where) as project, machines.started() as workers:
             return indexing.index_project(
                 project, options.memory, positions=options.positions,
                 shards=options.shards, machines=workers,
@@ -102,13 +107,11 @@ def index(
 
 def _check_or_merge(act: str, where: Path, options: IndexOptions) -> Table:
     """Check or merge the index of a project, or one in a folder of its own."""
-    from classmark.workbench.search import index as indexing
-
     if options.folder is not None:
         if act == MERGE:
             return indexing.merge_index(options.folder, options.memory)
         return indexing.check_index(options.folder)
-    with open_project(where) as project:
+    with projects.Project(where) as project:
         if act == MERGE:
             return indexing.merge_project_index(project, options.memory)
         return indexing.check_index(indexing.index_folder(project))
@@ -152,10 +155,6 @@ def search(
     machines: WorkerOptions,
 ) -> View:
     """Find documents, best first, with the words that match."""
-    from classmark.cli.small_work import kernels_for
-    from classmark.index.query_language import MalformedQuery
-    from classmark.workbench.search import search as searching
-
     if folder is not None and where != HERE:
         raise Mistake("--project and --index: give one of them")
     if folder is not None and log:
@@ -167,14 +166,14 @@ def search(
                 results = searching.search_index(folder, query, wish, machines=workers)
         else:
             with (
-                open_project(where) as project,
+                projects.Project(where) as project,
                 kernels_for(project, 0),
                 machines.started() as workers,
             ):
                 results = searching.search_in(project, query, wish, machines=workers)
                 if results.hits and project.settings.search.is_logged(log):
                     results = searching.log_results(project, query, results, wish)
-    except MalformedQuery as problem:
+    except query_language.MalformedQuery as problem:
         _point_out(problem)
         raise typer.Exit(2) from problem
     return View(_result_facts(results), _result_lines(results))
@@ -188,8 +187,6 @@ def _point_out(problem: MalformedQuery) -> None:
 
 def _result_facts(results: SearchResults) -> list[dict[str, Any]]:
     """The hits as programs read them."""
-    from classmark.workbench.search.search import starred
-
     number = results.impression
     entry = {} if number is None else {"impression": number}
     return [
@@ -198,7 +195,7 @@ def _result_facts(results: SearchResults) -> list[dict[str, Any]]:
             "score": hit.score,
             "id": hit.id,
             "title": hit.title,
-            "snippet": starred(hit.text),
+            "snippet": searching.starred(hit.text),
             "parts": hit.parts,
             "ranker": results.ranker,
             **entry,
@@ -209,15 +206,13 @@ def _result_facts(results: SearchResults) -> list[dict[str, Any]]:
 
 def _result_lines(results: SearchResults) -> Iterator[Text | str]:
     """The hits, and their number in the log if they were logged."""
-    from classmark.workbench.search.search import starred
-
     if not results.hits:
         yield "nothing was found"
     for hit in results.hits:
         shown = f"{hit.title}  ({hit.id})  {hit.score:.4f}"
         yield Text(shown, f"{hit.rank:3}. ", BELOW)
         if hit.text:
-            yield Text(starred(hit.text), BELOW)
+            yield Text(searching.starred(hit.text), BELOW)
         if hit.parts:
             parts, rest = dict(hit.parts), list(hit.parts)[MOST:]
             others = sum(parts.pop(term) for term in rest)
@@ -237,9 +232,7 @@ def click(
     document: str = argument("What was opened: its id, or its position."),
 ) -> View:
     """Log that a document was opened from a search that was logged."""
-    from classmark.workbench.search.clicks import log_click
-
-    logged = log_click(project.store, impression, document)
+    logged = clicks.log_click(project.store, impression, document)
     line = (
         f"{logged.document}, position {logged.position}, was opened from "
         f"impression {logged.impression}"
@@ -261,12 +254,10 @@ def pagerank(
     k: int = option("How many pages.", 20, "-k"),
 ) -> Table:
     """Rank documents by the links that lead to them."""
-    from classmark.workbench.search import links
-
     reader = links.LinkReader(damping, personalise, method)
     if path is not None:
         return links.rank_edges(path, reader, k)
-    with open_project(where) as project:
+    with projects.Project(where) as project:
         return links.rank_documents(project, reader, k)
 
 
@@ -286,10 +277,8 @@ class KnownQueries:
     data: Path | None = DATA
 
 
-def _judgments(files: QueryFiles, collection: KnownQueries) -> Judgments:
-    from classmark.workbench.search.tune import Judgments
-
-    return Judgments(**vars(files), **vars(collection))
+def _judgments(files: QueryFiles, collection: KnownQueries) -> tuning.Judgments:
+    return tuning.Judgments(**vars(files), **vars(collection))
 
 
 @options
@@ -320,8 +309,6 @@ def tune(
     machines: WorkerOptions,
 ) -> Evaluated:
     """Try values of a model's parameters on judged queries, and say which is best."""
-    from classmark.workbench.search import tune as tuning
-
     sweep = tuning.Sweep(model, parameter, measure, trial.parameters, trial.feedback)
     judgments = _judgments(files, collection)
     with (
@@ -341,9 +328,7 @@ def rank_features(
     collection: KnownQueries,
 ) -> Table:
     """Write features of judged queries' candidates as a LETOR (svmlight) file."""
-    from classmark.workbench.search.train_ranker import write_features
-
-    return write_features(project, _judgments(files, collection), to)
+    return training.write_features(project, _judgments(files, collection), to)
 
 
 @options
@@ -389,8 +374,6 @@ def rank_train(
     selection: RankerSelection,
 ) -> Table | View:
     """Learn to rank; a ranker surely better on held-out queries goes into service."""
-    from classmark.workbench.search import train_ranker as training
-
     if sources.propensities and not sources.clicks:
         raise Mistake("--propensities weighs clicks: it goes with --clicks")
     judged = collection.dataset is not None or files.qrels is not None
@@ -404,7 +387,7 @@ def rank_train(
     )
     if sources.letor is not None:
         return training.learn_file(sources.letor, how)
-    with open_project(where) as project:
+    with projects.Project(where) as project:
         trained = training.train_ranker(project, _judgments(files, collection), how)
     facts = {
         "number": trained.number,
@@ -426,9 +409,7 @@ def rank_evaluate(
     collection: KnownQueries,
 ) -> Table:
     """Measure rankers on judged queries that none of them learned from."""
-    from classmark.workbench.search.train_ranker import evaluate_ranker
-
-    return evaluate_ranker(project, _judgments(files, collection), number)
+    return training.evaluate_ranker(project, _judgments(files, collection), number)
 
 
 @command()
@@ -437,9 +418,7 @@ def rank_use(
     number: str = argument("The ranker, or none.", "N|none"),
 ) -> View:
     """Put a ranker into service, or none: the model alone orders then."""
-    from classmark.workbench.search.rankers import use_ranker
-
-    return View(None, [Text(use_ranker(project, number))])
+    return View(None, [Text(rankers.use_ranker(project, number))])
 
 
 @command(ALL | JSON)
@@ -448,9 +427,7 @@ def rank_report(
     number: int | None = argument("A ranker; else all.", "[N]", None),
 ) -> Table | View:
     """List the rankers; or show one's wins and losses, and write its page."""
-    from classmark.workbench.search.rankers import list_rankers, report_ranker
-
     if number is None:
-        return list_rankers(project)
-    table, page = report_ranker(project, number)
+        return rankers.list_rankers(project)
+    table, page = rankers.report_ranker(project, number)
     return View(list(table.rows), [table, f"  report: {page}"])

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
-from classmark.cli.options import ALL, DIR, argument, command, flag, option
+from classmark.cli.options import ALL, DIR, argument, command, deferred, flag, option
 from classmark.cli.output import say
 from classmark.workbench.results import Table
 
-if TYPE_CHECKING:
+with deferred():
+    from classmark.web import serve as serving
+    from classmark.web.guard import auth
     from classmark.workbench.project import Project
+    from classmark.workbench.team import people
 
 NAME = argument("The user's name.", "NAME")
 ROLE = "reader, classifier or admin."
@@ -45,10 +47,8 @@ def serve(
     Open the address that is printed: it carries a code that lets you in. Other
     addresses than this machine's own need users, and TLS or a proxy.
     """
-    from classmark.web.serve import Entrance, serve_project
-
-    entrance = Entrance(name, certificate, key, behind_proxy, annif)
-    serve_project(folder, host, port, _say_at_once, entrance)
+    entrance = serving.Entrance(name, certificate, key, behind_proxy, annif)
+    serving.serve_project(folder, host, port, _say_at_once, entrance)
 
 
 def _say_at_once(text: str) -> None:
@@ -63,18 +63,14 @@ def users_add(
     role: str = option(ROLE, "classifier"),
 ) -> str:
     """Add a user; the password is asked for, or read from the input."""
-    from classmark.web.guard.auth import hash_password
-    from classmark.workbench.team.people import add_user
-
-    user = add_user(project.store, name, hash_password(_password(), name), role)
+    password = auth.hash_password(_password(), name)
+    user = people.add_user(project.store, name, password, role)
     return f"{user.name} may log in, as {user.role}"
 
 
 @command(ALL | JSON, project=DIR)
 def users_list(project: Project) -> Table:
     """List the users."""
-    from classmark.workbench.team.people import users
-
     rows = [
         {
             "name": user.name,
@@ -82,7 +78,7 @@ def users_list(project: Project) -> Table:
             "added": user.added,
             "may log in": "no" if user.disabled else "yes",
         }
-        for user in users(project.store)
+        for user in people.users(project.store)
     ]
     return Table("Users", rows, "" if rows else "none yet")
 
@@ -94,9 +90,7 @@ def users_role(
     role: str = option(ROLE, ...),
 ) -> str:
     """Let a user be a reader, a classifier or an admin."""
-    from classmark.workbench.team.people import set_role
-
-    set_role(project.store, name, role)
+    people.set_role(project.store, name, role)
     return f"{name} is now {role}"
 
 
@@ -106,11 +100,8 @@ def users_password(
     name: str = NAME,
 ) -> str:
     """Give a user another password; their sessions end."""
-    from classmark.web.guard.auth import hash_password
-    from classmark.workbench.team.people import set_password, user_of
-
-    user_of(project.store, name)
-    set_password(project.store, name, hash_password(_password(), name))
+    people.user_of(project.store, name)
+    people.set_password(project.store, name, auth.hash_password(_password(), name))
     return f"{name} has a new password"
 
 
@@ -120,9 +111,7 @@ def users_remove(
     name: str = NAME,
 ) -> str:
     """Let a user log in no more; what they decided keeps their name."""
-    from classmark.workbench.team.people import disable
-
-    disable(project.store, name)
+    people.disable(project.store, name)
     return f"{name} may not log in any more"
 
 
@@ -135,17 +124,13 @@ def tokens_add(
     days: float | None = option("How long it opens."),
 ) -> str:
     """Make a token for a program; its secret is printed once and kept nowhere."""
-    from classmark.workbench.team.people import add_token
-
-    id_, secret = add_token(project.store, name, role, label, days)
+    id_, secret = people.add_token(project.store, name, role, label, days)
     return f"token {id_} acts as {name}, {role}; its secret, shown only now:\n{secret}"
 
 
 @command(ALL | JSON, project=DIR)
 def tokens_list(project: Project) -> Table:
     """List the tokens, without their secrets."""
-    from classmark.workbench.team.people import tokens
-
     rows = [
         {
             "id": token.id,
@@ -156,7 +141,7 @@ def tokens_list(project: Project) -> Table:
             "expires": token.expires,
             "opens": "yes" if token.is_open else "no",
         }
-        for token in tokens(project.store)
+        for token in people.tokens(project.store)
     ]
     return Table("Tokens", rows, "" if rows else "none yet")
 
@@ -167,9 +152,7 @@ def tokens_revoke(
     id_: str = argument("As tokens list prints it.", "ID"),
 ) -> str:
     """Let a token open nothing from now on."""
-    from classmark.workbench.team.people import revoke
-
-    revoke(project.store, id_)
+    people.revoke(project.store, id_)
     return f"token {id_} opens nothing any more"
 
 

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from classmark.cli.options import ALL, FORMAT, JSON, argument, command, flag, option
+from classmark.cli.options import (
+    ALL,
+    FORMAT,
+    JSON,
+    argument,
+    command,
+    deferred,
+    flag,
+    option,
+)
 from classmark.cli.output import Text, View
 from classmark.workbench.results import Logged, Table
 
-if TYPE_CHECKING:
+with deferred():
+    from classmark.workbench.categories import browse, edit
+    from classmark.workbench.categories import propose as proposing
+    from classmark.workbench.categories import report as reporting
+    from classmark.workbench.files import exporting, importing
     from classmark.workbench.project import Project
 
 ID = argument("The category's id.", "ID")
@@ -26,9 +38,7 @@ def show(
     below: str | None = argument("Only below this id.", None, None),
 ) -> Table:
     """Show the tree of categories, with their documents."""
-    from classmark.workbench.categories.browse import show_taxonomy
-
-    return show_taxonomy(project, below)
+    return browse.show_taxonomy(project, below)
 
 
 @command(JSON)
@@ -38,9 +48,7 @@ def import_(
     format_: str | None = FORMAT,
 ) -> Table:
     """Bring in a taxonomy."""
-    from classmark.workbench.files.importing import import_taxonomy
-
-    return import_taxonomy(project, path, format_)
+    return importing.import_taxonomy(project, path, format_)
 
 
 @command(JSON)
@@ -49,9 +57,7 @@ def export(
     path: Path = argument(".csv, .ttl or .rdf", "FILE"),
 ) -> Table:
     """Write the taxonomy to a file."""
-    from classmark.workbench.files.exporting import export_taxonomy
-
-    return export_taxonomy(project, path)
+    return exporting.export_taxonomy(project, path)
 
 
 @command(JSON)
@@ -65,8 +71,6 @@ def add(
     project: Project,
 ) -> Logged:
     """Add a category."""
-    from classmark.workbench.categories import edit
-
     new = edit.new_category(id_, label, parent, note, guideline)
     return edit.add(project, new)
 
@@ -80,8 +84,6 @@ def rename(
     project: Project,
 ) -> Logged:
     """Give a category another label or another id; its documents stay with it."""
-    from classmark.workbench.categories import edit
-
     return edit.rename(project, id_, label=label, new_id=new_id)
 
 
@@ -96,8 +98,6 @@ def describe(
     project: Project,
 ) -> Logged:
     """Say anew what belongs to a category, and how experts decide; "" empties it."""
-    from classmark.workbench.categories import edit
-
     options = {"note": note, "guideline": guideline, "notation": notation}
     changes = {name: text for name, text in options.items() if text is not None}
     return edit.describe(project, id_, changes, synonym)
@@ -111,8 +111,6 @@ def merge(
     project: Project,
 ) -> Logged:
     """Join a category to another: its documents and what is below it go there."""
-    from classmark.workbench.categories import edit
-
     return edit.merge(project, id_, into)
 
 
@@ -128,8 +126,6 @@ def split(
     project: Project,
 ) -> Logged:
     """Make a new category of some documents of another."""
-    from classmark.workbench.categories import edit
-
     category = edit.new_category(new, label, parent, note)
     return edit.split(project, id_, category, edit.listed_documents(documents))
 
@@ -142,8 +138,6 @@ def move(
     project: Project,
 ) -> Logged:
     """Put a category, with all below it, under another one."""
-    from classmark.workbench.categories import edit
-
     return edit.move(project, id_, under)
 
 
@@ -153,17 +147,13 @@ def retire(
     id_: str = ID,
 ) -> Logged:
     """Let no new document come to a category; those that are there stay."""
-    from classmark.workbench.categories import edit
-
     return edit.retire(project, id_)
 
 
 @command(ALL | JSON)
 def report(project: Project) -> View:
     """Say what the taxonomy is like, and whether flat or top-down suits it."""
-    from classmark.workbench.categories.report import report_taxonomy
-
-    summary = report_taxonomy(project)
+    summary = reporting.report_taxonomy(project)
     plot = [] if summary.plot is None else [f"  plot: {summary.plot}\n"]
     return View({**summary.facts, "plot": summary.plot}, [summary.table, *plot])
 
@@ -181,9 +171,7 @@ def prune(
 
     train --strategy pruned trains a classifier on such a tree, by [learning] policy.
     """
-    from classmark.workbench.categories.report import try_pruning
-
-    trial = try_pruning(project, policy, share=share, bold=bold, base=base)
+    trial = reporting.try_pruning(project, policy, share=share, bold=bold, base=base)
     reasons = [
         Text(f"{removed['category']}: {removed['why']}", "  ", "    ")
         for removed in trial.facts["removed"]
@@ -200,8 +188,6 @@ def propose(
     project: Project,
 ) -> View:
     """Propose daughters of a category, from the documents in it."""
-    from classmark.workbench.categories import propose as proposing
-
     proposals = proposing.propose(project, node, k=clusters, method=method)
     facts = [asdict(proposal) for proposal in proposals]
     return View(facts, [proposing.as_table(node, proposals)])
@@ -217,6 +203,4 @@ def accept(
     project: Project,
 ) -> Logged:
     """Make a proposed daughter a category; its documents move there."""
-    from classmark.workbench.categories import propose as proposing
-
     return proposing.accept(project, node, number, id_=id_, label=label)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from classmark.cli.options import (
     ALL,
@@ -14,6 +13,7 @@ from classmark.cli.options import (
     MachineOptions,
     argument,
     command,
+    deferred,
     flag,
     option,
     options,
@@ -22,7 +22,12 @@ from classmark.cli.output import View
 from classmark.problems import Mistake
 from classmark.workbench.results import Evaluated, Trained
 
-if TYPE_CHECKING:
+with deferred():
+    from classmark import validation
+    from classmark.workbench.learning import evaluate as evaluating
+    from classmark.workbench.learning import fit
+    from classmark.workbench.learning import stream as streaming
+    from classmark.workbench.learning import train as training
     from classmark.workbench.project import Project
 
 BASE = option("At the nodes: svm, logistic or naive-bayes.")
@@ -66,14 +71,11 @@ def train(
     machines: MachineOptions,
 ) -> Trained:
     """Train a category ranker on the project's labels and put it in service."""
-    from classmark.workbench.learning.fit import changed, require_effect
-    from classmark.workbench.learning.train import train as train_model
-
     changes = vars(learner) | vars(strategy)
-    settings = changed(project, changes)
-    require_effect(project, [settings], changes)
+    settings = fit.changed(project, changes)
+    fit.require_effect(project, [settings], changes)
     with machines.started() as workers:
-        return train_model(project, settings, select=select, machines=workers)
+        return training.train(project, settings, select=select, machines=workers)
 
 
 @options
@@ -96,9 +98,6 @@ def evaluate(
     machines: MachineOptions,
 ) -> Evaluated:
     """Measure learners on documents they have not seen, and plot it."""
-    from classmark.workbench.learning import evaluate as evaluating
-    from classmark.workbench.learning.fit import changed, require_effect
-
     if compared.strategy is None and compared != ComparisonOptions():
         raise Mistake("--base, --memory and --rare need --strategy: name some")
     if compared.strategy is not None and learner:
@@ -110,9 +109,9 @@ def evaluate(
         changes = {
             name: value for name, value in vars(compared).items() if name != "strategy"
         }
-        settings = changed(project, changes | {"learner": "plm"})
+        settings = fit.changed(project, changes | {"learner": "plm"})
         each = [replace(settings, strategy=name) for name in names]
-        require_effect(project, each, changes)
+        fit.require_effect(project, each, changes)
         return evaluating.evaluate_strategies(project, names, settings, folds)
 
 
@@ -147,14 +146,11 @@ def stream(
     budget: float | None = option("", hidden=True),
 ) -> View:
     """Rank each document, then learn it: what a learner does from nothing."""
-    from classmark.workbench.learning import stream as streaming
-
     if (path is None) == (dataset is None):
         raise Mistake("give a FILE, or the name of a collection with --dataset")
     if budget is not None:
-        from classmark.validation import warn_renamed
-
-        warn_renamed("stream", "--budget (milliseconds)", "--time-budget (seconds)")
+        new = "--time-budget (seconds)"
+        validation.warn_renamed("stream", "--budget (milliseconds)", new)
         options = replace(options, time_budget=budget / 1000)
     learning = dict(vars(options))
     learners = tuple(dict.fromkeys(learning.pop("learner"))) or ("plm",)

@@ -279,12 +279,16 @@ def with_loss(learning: Mapping[str, Any]) -> dict[str, Any]:
     return {**settings, "loss": short_name(loss)} if loss else settings
 
 
-def store_at(url: str, name: str) -> StoreSettings:
+def store_at(url: str | None, name: str) -> StoreSettings:
     """The place of a project's store on a server, in a schema called like it.
+
+    url : None for a file in its folder.
 
     >>> store_at("postgresql://desk/library", "The shelf, 2").schema
     'the_shelf_2'
     """
+    if url is None:
+        return StoreSettings()
     schema = re.sub("[^a-z0-9]+", "_", name.lower()).strip("_")
     if not schema[:1].isalpha():
         schema = f"project_{schema}"

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from classmark.cli import small_work
+from classmark.cli import options
 from classmark.solvers.preference_live import LiveDual
 from classmark.workbench.project import Project
 
@@ -102,7 +102,7 @@ def test_plain_python_and_machine_code_answer_alike(
 ):
     answers = []
     for plain in (True, False):
-        monkeypatch.setattr(small_work, "is_small", lambda *_, _plain=plain: _plain)
+        monkeypatch.setattr(options, "is_small", lambda *_, _plain=plain: _plain)
         folder = copied(f"plain-{plain}")
         words = [*line.format(*small[1]).split(), "-p", folder]
         code, out, err = run(*words)
@@ -119,7 +119,7 @@ def test_plain_python_and_machine_code_learn_alike(
     monkeypatch.setattr(LiveDual, "revisit_for", lambda live, _: live.revisit(24))
     learned = []
     for plain in (True, False):
-        monkeypatch.setattr(small_work, "is_small", lambda *_, _plain=plain: _plain)
+        monkeypatch.setattr(options, "is_small", lambda *_, _plain=plain: _plain)
         folder = copied(f"plain-{plain}")
         for document in small[1][:2]:
             said = ("decide", document, f"--{act}", small[1][2], "-p", folder)
@@ -134,19 +134,19 @@ def test_plain_python_and_machine_code_learn_alike(
 
 def test_the_demo_is_small_work_and_what_is_not(copied, monkeypatch):
     with Project(copied("sized")) as project:
-        assert small_work.is_small(project)
-        assert small_work.is_small(project, project.store.waiting())
-        assert not small_work.is_small(project, 1000)  # scores
-        assert not small_work.is_small(project, text="a" * 200_000)
-        monkeypatch.setattr(small_work, "BYTES", 1000)
-        assert not small_work.is_small(project)
+        assert options.is_small(project)
+        assert options.is_small(project, project.store.waiting())
+        assert not options.is_small(project, 1000)  # scores
+        assert not options.is_small(project, text="a" * 200_000)
+        monkeypatch.setattr(options, "BYTES", 1000)
+        assert not options.is_small(project)
 
 
 def test_much_to_learn_first_is_not_small_work(copied):
     with Project(copied("behind")) as project:
-        assert small_work.is_small(project)
+        assert options.is_small(project)
         shutil.rmtree(project.folder / "live")
-        assert not small_work.is_small(project)  # a model that is not live
-        assert small_work.is_small(project, 0)
+        assert not options.is_small(project)  # a model that is not live
+        assert options.is_small(project, 0)
         shutil.rmtree(project.folder / "models")
-        assert not small_work.is_small(project)  # all acts are to be learned
+        assert not options.is_small(project)  # all acts are to be learned

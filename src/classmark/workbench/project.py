@@ -16,7 +16,6 @@ from classmark.workbench.results import FACTS, Cell, Table
 from classmark.workbench.settings import (
     FILE,
     Settings,
-    form_fields,
     read_settings,
     settings_text,
     with_form_values,
@@ -118,16 +117,8 @@ class Project:
         """
         from classmark.workbench.learning.fit import require, require_analyzer
 
-        settings = read_settings(self.folder)
-        changes = {
-            setting.name: text
-            for group in form_fields(settings).values()
-            for setting in group
-            if (text := values.get(setting.name, "").strip()) != setting.value
-            and setting.name in values
-        }
+        settings, changes = with_form_values(read_settings(self.folder), values)
         if changes:
-            settings = with_form_values(settings, changes)
             require_analyzer(settings.text.analyzer)
             require(settings.learning)
             with self.store.transaction():
@@ -193,70 +184,51 @@ def create(
         text = settings_text(settings, settings_file)
         (beside / FILE).write_text(text, encoding="utf-8")
         with Store(beside / STORE, create=True, server=settings.store) as store:
-            _begin(store, beside, settings, fill)
+            try:
+                if fill is None:
+                    store.note_event("created", whoami(), name=settings.name)
+                else:
+                    fill(store, beside)
+            except BaseException:
+                store.engine.discard()
+                raise
         sync_folder(beside)
         beside.rename(folder)
-    except BaseException:
+    finally:
         shutil.rmtree(beside, ignore_errors=True)
-        raise
     sync_folder(folder.parent)
-
-
-def _begin(
-    store: Store,
-    folder: Path,
-    settings: Settings,
-    fill: Callable[[Store, Path], None] | None,
-) -> None:
-    try:
-        if fill is None:
-            store.note_event("created", whoami(), name=settings.name)
-        else:
-            fill(store, folder)
-    except BaseException:
-        store.engine.discard()
-        raise
 
 
 def info(project: Project, *, check: bool = False) -> Table:
     """Counts, settings and the model in service; ``check`` reads every byte first."""
-    rows: list[dict[str, Cell]] = [
-        {"what": "name", "value": project.settings.name},
-        {"what": "directory", "value": str(project.folder)},
-    ]
-    if project.settings.store.url:
-        rows.append({"what": "store", "value": project.store.engine.place})
-    rows += [{"what": k, "value": v} for k, v in project.store.counts().items()]
-    rows += [
-        {"what": "analyzer", "value": project.settings.text.analyzer},
-        {"what": "weighting", "value": project.settings.learning.weighting},
-        {"what": "learner", "value": project.settings.learning.learner},
-        {"what": "strategy", "value": project.settings.learning.strategy},
-    ]
-    rows += _in_service(project)
-    note = ""
-    if check:
-        note = _checked(project)
+    settings = project.settings
+    facts: dict[str, Cell] = {"name": settings.name, "directory": str(project.folder)}
+    if settings.store.url:
+        facts["store"] = project.store.engine.place
+    facts |= project.store.counts()
+    facts["analyzer"] = settings.text.analyzer
+    for name in ("weighting", "learner", "strategy"):
+        facts[name] = getattr(settings.learning, name)
+    facts |= _in_service(project)
+    note = _checked(project) if check else ""
+    rows: list[dict[str, Cell]] = [{"what": k, "value": v} for k, v in facts.items()]
     return Table("Project", rows, note, FACTS)
 
 
-def _in_service(project: Project) -> list[dict[str, Cell]]:
+def _in_service(project: Project) -> dict[str, Cell]:
     """The model in service, and how it was trained."""
     from classmark.workbench.learning.fit import by_nodes
     from classmark.workbench.learning.live import how_trained
 
     current = project.models.current()
     if current is None:
-        return [{"what": "model in service", "value": None}]
-    rows: list[dict[str, Cell]] = [{"what": "model in service", "value": current.name}]
+        return {"model in service": None}
+    facts: dict[str, Cell] = {"model in service": current.name}
     if how := how_trained(project, current.name):
-        rows += [
-            {"what": "its learner", "value": how.learner},
-            {"what": "its strategy", "value": how.strategy},
-        ]
+        facts |= {"its learner": how.learner, "its strategy": how.strategy}
         if by_nodes(how):
-            rows.append({"what": "its base", "value": how.base})
-    return rows
+            facts["its base"] = how.base
+    return facts
 
 
 def _checked(project: Project) -> str:

@@ -6,7 +6,6 @@ Settings page shows.
 
 from __future__ import annotations
 
-import os
 import re
 import tomllib
 from collections.abc import Mapping
@@ -14,48 +13,38 @@ from dataclasses import Field, asdict, dataclass, field, fields
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from classmark.problems import DamagedFolder, Mistake, UnreadableFile
-from classmark.storage import sync_folder
+from classmark.storage import write_whole
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
-    from pydantic_core import CoreSchema, ErrorDetails
+    from pydantic_core import ErrorDetails
     from tomlkit import TOMLDocument
 
 FILE, FORMAT = "classmark.toml", 1
 SCHEMA = re.compile("[a-z][a-z0-9_]{0,62}")
 YES_NO = ("no", "yes")
-NUMBERS = {int: "a whole number", float: "a number"}
+NUMBERS: dict[type, str] = {int: "a whole number", float: "a number"}
 _CLOSED = {"extra": "forbid"}
 
 
-class OneOf:
-    """An annotation of a text that is one of some choices.
+def _setting(
+    default: Any, description: str, choices: str = "", *, extensible: bool = False
+) -> Any:
+    """A field with the text that explains it, and pydantic's rules for its values.
 
     extensible : a file may have others, by which a learner or loss is registered.
     """
-
-    def __init__(self, *choices: str, extensible: bool = False) -> None:
-        self.choices, self.extensible = choices, extensible
-
-    def __get_pydantic_core_schema__(self, *_: object) -> CoreSchema:
-        from pydantic_core import core_schema
-
-        if self.extensible:
-            return core_schema.str_schema(strict=True)
-        return core_schema.literal_schema(list(self.choices))
-
-
-def _setting(default: Any, description: str, **rules: Any) -> Any:
-    """A field with the text that explains it and pydantic's rules for its values."""
-    return field(default=default, metadata={"description": description, **rules})
-
-
-def _number(default: float, description: str) -> Any:
-    return _setting(default, description, strict=True, ge=0, lt=1e9)
+    about = {"description": description, "examples": choices.split()}
+    rules: dict[str, Any] = {"strict": not isinstance(default, str | tuple)}
+    if type(default) in NUMBERS:
+        rules |= {"ge": 0, "lt": 1e9}
+    if choices and not extensible:
+        rules["pattern"] = f"^({'|'.join(choices.split())})$"
+    return field(default=default, metadata=about | rules)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,46 +66,51 @@ class LearningSettings:
     """How terms are weighted and what learns from them."""
 
     __pydantic_config__ = _CLOSED
-    weighting: Annotated[
-        str, OneOf("binary", "count", "tf", "log", "tfidf", "log-tfidf", "pivoted")
-    ] = _setting("log-tfidf", "How much a word counts by how often it occurs.")
-    min_df: int = _number(1, "Words in fewer documents than this are left out.")
-    learner: Annotated[
-        str, OneOf("plm", "loglinear", "rocchio", "perceptron", extensible=True)
-    ] = _setting(
+    weighting: str = _setting(
+        "log-tfidf",
+        "How much a word counts by how often it occurs.",
+        "binary count tf log tfidf log-tfidf pivoted",
+    )
+    min_df: int = _setting(1, "Words in fewer documents than this are left out.")
+    learner: str = _setting(
         "plm",
         "What learns to order the categories; plm learns from every decision at once.",
+        "plm loglinear rocchio perceptron",
+        extensible=True,
     )
-    loss: Annotated[
-        str, OneOf("dom", "dis", "dme", "dom-dme", "svm", "zero-one", extensible=True)
-    ] = _setting("dom", "Of plm and loglinear: which wrong orders are priced together.")
-    C: float = _number(0.0, "What a wrong order costs; 0: the learner's usual price.")
-    center: float = _number(
+    loss: str = _setting(
+        "dom",
+        "Of plm and loglinear: which wrong orders are priced together.",
+        "dom dis dme dom-dme svm zero-one",
+        extensible=True,
+    )
+    C: float = _setting(0.0, "What a wrong order costs; 0: the learner's usual price.")
+    center: float = _setting(
         5.0,
         "Of plm: how strongly categories begin at the average of their documents; "
         "0: not at all.",
     )
-    grades: Annotated[str, OneOf("equal", "layered")] = _setting(
-        "equal", "Whether a primary label stands above a secondary one."
+    grades: str = _setting(
+        "equal",
+        "Whether a primary label stands above a secondary one.",
+        "equal layered",
     )
-    strategy: Annotated[str, OneOf("auto", "plain", "flat", "top-down", "pruned")] = (
-        _setting("auto", "How the tree of categories is used; auto chooses by size.")
+    strategy: str = _setting(
+        "auto",
+        "How the tree of categories is used; auto chooses by size.",
+        "auto plain flat top-down pruned",
     )
-    base: Annotated[str, OneOf("svm", "logistic", "naive-bayes")] = _setting(
-        "svm", "What decides at the nodes of the tree."
+    base: str = _setting(
+        "svm", "What decides at the nodes of the tree.", "svm logistic naive-bayes"
     )
     memory: str = _setting("4GB", "What the weights may take.")
     rare: bool = _setting(
-        False,
-        "Whether close calls with a rare category are voted on again.",
-        strict=True,
+        False, "Whether close calls with a rare category are voted on again."
     )
-    policy: Annotated[str, OneOf("meta", "bound", "random")] = _setting(
-        "meta", "By which rule a pruned tree loses nodes."
+    policy: str = _setting(
+        "meta", "By which rule a pruned tree loses nodes.", "meta bound random"
     )
-    bold: bool = _setting(
-        False, "Whether nodes go also where the gain is not sure.", strict=True
-    )
+    bold: bool = _setting(False, "Whether nodes go also where the gain is not sure.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +122,10 @@ class SearchSettings:
     """
 
     __pydantic_config__ = _CLOSED
-    log: Annotated[str, OneOf("no", "anonymous", "named")] = _setting(
-        "no", "Whether searches and what was opened are kept, and with whose name."
+    log: str = _setting(
+        "no",
+        "Whether searches and what was opened are kept, and with whose name.",
+        "no anonymous named",
     )
 
     def is_logged(self, override: bool | None = None) -> bool:
@@ -231,38 +227,37 @@ def _explained(error: ErrorDetails) -> str:
     """What is wrong with a value, and the remedy."""
     *sections, key = (str(part) for part in error["loc"][:2])
     section = ".".join(sections)
-    annotations = _annotations(section)
+    settings = _fields(section)
     if error["type"] == "unexpected_keyword_argument":
         place = f"of [{section}]" if section else "here"
-        return f"{key!r} is not a setting {place}: use {', '.join(annotations)}"
+        return f"{key!r} is not a setting {place}: use {', '.join(settings)}"
     if error["type"] == "missing":
         return 'the project has no name: add name = "…"'
     value = error["input"]
     if error["loc"] != (*sections, key):
         value = [value]
-    return f"{'.'.join((*sections, key))} is {value!r}: {_remedy(annotations[key])}"
+    return f"{'.'.join((*sections, key))} is {value!r}: {_remedy(settings[key])}"
 
 
-def _remedy(annotation: Any) -> str:
-    if annotation in NUMBERS:
-        return f"give {NUMBERS[annotation]}, 0 or more"
+def _remedy(setting: Field[Any]) -> str:
+    kind = _kind(setting)
+    if kind in NUMBERS:
+        return f"give {NUMBERS[kind]}, 0 or more"
+    if choices := setting.metadata.get("examples"):
+        return f"use {', '.join(choices)}"
     kinds = {bool: "a bool", str: "a str", tuple: "a list of str"}
-    kind = kinds.get(get_origin(annotation) or annotation, "a section")
-    choices = () if annotation is bool else _choices(annotation)
-    return f"use {', '.join(choices)}" if choices else f"it is to be {kind}"
+    return f"it is to be {kinds.get(kind, 'a section')}"
 
 
-@cache
-def _annotations(section: str = "") -> dict[str, Any]:
-    """Name → annotation of the settings in a section."""
-    kind = get_type_hints(Settings)[section] if section else Settings
-    return get_type_hints(kind, include_extras=True)
+def _fields(section: str) -> dict[str, Field[Any]]:
+    """Name → field of the settings in a section; "": of the file as a whole."""
+    blank = Settings("")
+    part = getattr(blank, section) if section else blank
+    return {setting.name: setting for setting in fields(part)}
 
 
-def _choices(annotation: Any) -> tuple[str, ...]:
-    if annotation is bool:
-        return YES_NO
-    return next((a.choices for a in get_args(annotation) if isinstance(a, OneOf)), ())
+def _kind(setting: Field[Any]) -> type:
+    return str if setting.name == "name" else type(setting.default)
 
 
 def with_loss(learning: Mapping[str, Any]) -> dict[str, Any]:
@@ -338,7 +333,7 @@ def settings_text(settings: Settings, earlier: str = "") -> str:
             if before.get(name) != value:
                 document[name] = value
         else:
-            defaults = asdict(get_type_hints(Settings)[name]()) if earlier else {}
+            defaults = asdict(getattr(Settings(""), name)) if earlier else {}
             present = before.get(name, {})
             present = with_loss(present) if name == "learning" else present
             _write_section(document, name, value, defaults | present)
@@ -351,8 +346,8 @@ def _blank_file() -> str:
         f"format = {FORMAT}",
     ]
     for section in SECTIONS:
-        kind = get_type_hints(Settings)[section]
-        lines += ["", f"[{section}]  # {kind.__doc__.splitlines()[0]}"]
+        about = getattr(Settings(""), section).__doc__.splitlines()[0]
+        lines += ["", f"[{section}]  # {about}"]
     return "\n".join(lines) + "\n"
 
 
@@ -393,14 +388,8 @@ def write_settings(folder: Path, settings: Settings) -> None:
 
     The comments and the order of the file that is there stay.
     """
-    path, beside = folder / FILE, folder / f"{FILE}.new"
-    text = settings_text(settings, path.read_bytes().decode())
-    with beside.open("wb") as file:
-        file.write(text.encode())
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(path)
-    sync_folder(folder)
+    path = folder / FILE
+    write_whole(path, settings_text(settings, path.read_bytes().decode()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -427,23 +416,25 @@ def form_fields(settings: Settings) -> dict[str, list[FormField]]:
     >>> [field.value for field in form_fields(Settings("Shelf"))["search"]]
     ['no']
     """
-    form = {"": [_form_field("", fields(settings)[0], settings.name)]}
-    for section in SECTIONS:
-        part = getattr(settings, section)
+    form: dict[str, list[FormField]] = {}
+    for section in ("", *SECTIONS):
+        part, prefix = settings, ""
+        if section:
+            part, prefix = getattr(settings, section), f"{section}."
         form[section] = [
-            _form_field(f"{section}.", setting, getattr(part, setting.name))
-            for setting in fields(part)
+            _form_field(prefix, setting, _as_text(getattr(part, name)))
+            for name, setting in _fields(section).items()
+            if "description" in setting.metadata
         ]
     return form
 
 
-def _form_field(prefix: str, setting: Field[Any], value: Any) -> FormField:
-    text = _as_text(value)
-    choices = _choices(_annotations(prefix[:-1])[setting.name])
+def _form_field(prefix: str, setting: Field[Any], text: str) -> FormField:
+    about = setting.metadata
+    choices = YES_NO if _kind(setting) is bool else tuple(about.get("examples", ()))
     if choices and text not in choices:
         choices = (text, *choices)
-    description = setting.metadata["description"]
-    return FormField(prefix + setting.name, text, description, choices)
+    return FormField(prefix + setting.name, text, about["description"], choices)
 
 
 def _as_text(value: Any) -> str:
@@ -454,35 +445,38 @@ def _as_text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def with_form_values(settings: Settings, texts: Mapping[str, str]) -> Settings:
-    """The settings with values that a form sent, by full name.
+def with_form_values(
+    settings: Settings, texts: Mapping[str, str]
+) -> tuple[Settings, dict[str, str]]:
+    """The settings with values that a form sent, by full name; and which are others.
 
-    >>> with_form_values(Settings("Shelf"), {"learning.rare": "yes"}).learning.rare
-    True
+    >>> with_form_values(Settings("Shelf"), {"name": "Shelf", "learning.C": "2"})[1]
+    {'learning.C': '2'}
     """
-    values = asdict(settings)
+    values, changes = asdict(settings), {}
     for setting in chain.from_iterable(form_fields(settings).values()):
-        if setting.name not in texts:
+        text = texts.get(setting.name, setting.value).strip()
+        if text == setting.value:
             continue
-        text = texts[setting.name]
         if setting.choices and text not in setting.choices:
             choices = ", ".join(setting.choices)
             raise Mistake(f"{setting.name} is {text!r}: use {choices}")
         section, _, key = setting.name.rpartition(".")
-        value = _from_text(setting.name, _annotations(section)[key], text)
-        (values[section] if section else values)[key] = value
-    return validated(values)
+        part = values[section] if section else values
+        part[key] = _from_text(setting.name, type(part[key]), text)
+        changes[setting.name] = text
+    return validated(values), changes
 
 
-def _from_text(name: str, annotation: Any, text: str) -> Any:
+def _from_text(name: str, kind: type, text: str) -> Any:
     """A value out of a text; one that does not fit stays text, and is refused later."""
-    if annotation is bool:
+    if kind is bool:
         return text == YES_NO[True]
-    if get_origin(annotation) is tuple:
+    if kind is tuple:
         return tuple(part.strip() for part in text.split(",") if part.strip())
-    if annotation in NUMBERS:
+    if kind in NUMBERS:
         try:
-            return annotation(text)
+            return kind(text)
         except ValueError:
             return text
     least, most = (1, 200) if name == "name" else (0, 500)

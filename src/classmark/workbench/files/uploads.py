@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 from textwrap import shorten
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from classmark.formats import READERS, guess_format
 from classmark.formats.archive import entries
@@ -46,7 +46,7 @@ LIMITS = FileLimits(size=4 << 30, ratio=100, line=ROW)
 LARGEST_TAXONOMY = 32 << 20
 MEMBERS = 100_000
 CONTENTS = 5 << 20  # bytes of a zip's table of contents
-QUOTED = (".csv", ".tsv", ".tab")
+TABLES = (".csv", ".tsv", ".tab")
 
 
 def inspect(path: Path, *, taxonomy: bool = False) -> int:
@@ -90,21 +90,16 @@ def _row_sizes(path: Path) -> Iterator[int]:
 
 def _sizes(path: Path, stream: Measured) -> Iterator[int]:
     """Yield the bytes of a stream; no row, with what stands in quotes, is too long."""
-    quotes, row, number = path.suffix in QUOTED, 0, 1
-    odd = False
+    may_quote, quoted, row, number = path.suffix in TABLES, False, 0, 1
     while chunk := stream.read(CHUNK):
         yield len(chunk)
-        first, *others = chunk.split(b"\n")
-        row += len(first)
-        odd ^= bool(quotes and first.count(b'"') % 2)
-        for other in others:
-            row = row + len(other) if odd else len(other)
-            odd ^= bool(quotes and other.count(b'"') % 2)
-            number += 1
+        for ends, part in enumerate(chunk.split(b"\n")):
+            if ends:
+                row, number = row if quoted else 0, number + 1
+            row += len(part)
+            quoted ^= may_quote and part.count(b'"') % 2 == 1
             if row > ROW:
-                break
-        if row > ROW:
-            raise UnreadableFile(path, number, _TOO_LONG)
+                raise UnreadableFile(path, number, _TOO_LONG)
 
 
 def _require_short_contents(path: Path) -> None:
@@ -135,7 +130,6 @@ LARGEST = 1 << 30
 WAITING = 20
 KEPT = 24 * 3600.0
 DOCUMENTS, TAXONOMY, PREFERENCES = "documents", "taxonomy", "preferences"
-TABLES = (".csv", ".tsv", ".tab")
 ONLY_TREES = (".ttl", ".rdf", ".nt", ".taxonomy", ".orig", ".xml")
 ENDINGS = (".jsonl", ".ndjson", *TABLES, ".zip", ".sgm", *ONLY_TREES)
 PACKED = ".gz"
@@ -166,50 +160,45 @@ class Receiving:
     """
 
     def __init__(self, desk: Desk, name: str) -> None:
-        self._ending = ending_of(name)
+        ending = ending_of(name)
         self._name = " ".join(re.split(r"[\\/]", name)[-1].split())[:200] or "file"
         _forget_old(desk)
-        self._token = secrets.token_hex(16)
-        self._folder = _room(desk) / self._token
-        self._size = 0
-        self._file: BinaryIO | None = None
+        self._path = _room(desk) / secrets.token_hex(16) / f"{DATA}{ending}"
+        self._path.parent.mkdir(parents=True, mode=0o700)
+        self._file = self._path.open("xb")
 
     def __enter__(self) -> Self:
-        self._folder.mkdir(parents=True, mode=0o700)
-        self._file = (self._folder / f"{DATA}{self._ending}").open("xb")
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._file is not None:
-            self._file.close()
-        if not (self._folder / ABOUT).exists():
-            shutil.rmtree(self._folder, ignore_errors=True)
+        self._file.close()
+        if not (self._path.parent / ABOUT).exists():
+            shutil.rmtree(self._path.parent, ignore_errors=True)
 
     def write(self, piece: bytes) -> None:
         """Take the next bytes."""
-        self._size += len(piece)
-        if self._size > LARGEST:
+        self._file.write(piece)
+        if self._file.tell() > LARGEST:
             raise Mistake(
                 f"{self._name}: more than {LARGEST >> 20:,} MiB cannot be sent at once:"
                 " send it in parts, or import it with classmark import"
             )
-        if self._file is not None:
-            self._file.write(piece)
 
     def keep(self, who: str) -> UploadedFile:
         """Look the file through, and keep it until it is imported or thrown away."""
-        if self._file is None or not self._size:
+        size, folder = self._file.tell(), self._path.parent
+        if not size:
             raise Mistake(f"{self._name} is empty: choose another file")
         self._file.close()
-        path = self._folder / f"{DATA}{self._ending}"
-        kind = kind_of(self._name, self._ending)
-        with called(path, self._name):
-            unpacked = inspect(path, taxonomy=self._ending in ONLY_TREES)
+        ending = self._path.name.removeprefix(DATA)
+        with called(self._path, self._name):
+            unpacked = inspect(self._path, taxonomy=ending in ONLY_TREES)
+        kind = kind_of(self._name, ending)
         upload = UploadedFile(
-            self._token, self._name, self._ending, self._size, unpacked, kind, who
+            folder.name, self._name, ending, size, unpacked, kind, who
         )
         about = json.dumps(asdict(upload), ensure_ascii=False)
-        (self._folder / ABOUT).write_text(about, encoding="utf-8")
+        (folder / ABOUT).write_text(about, encoding="utf-8")
         return upload
 
 
@@ -329,9 +318,8 @@ class FileKind(NamedTuple):
 
 def preview(desk: Desk, token: str, kind: str = "", format_: str = "") -> FilePreview:
     """The first rows of a file, as it would be read."""
-    upload = upload_of(desk, token)
-    kind = _require_kind(kind or upload.kind)
-    path, heads = path_of(desk, upload), KINDS[kind].heads
+    upload, path, kind = _chosen(desk, token, kind)
+    heads, known = KINDS[kind].heads, 0
     try:
         with called(path, upload.name):
             chosen = format_ or _guessed(path, kind)
@@ -343,7 +331,6 @@ def preview(desk: Desk, token: str, kind: str = "", format_: str = "") -> FilePr
     except Mistake as mistake:
         return FilePreview(upload, kind, format_, heads, (), str(mistake))
     problem = "" if rows else "nothing was found in it: choose another format"
-    known = 0
     if kind == DOCUMENTS:
         known = sum(row[0] in desk.state.ids for row in rows)
     return FilePreview(upload, kind, chosen, heads, rows, problem, known)
@@ -353,9 +340,8 @@ def start_import(
     desk: Desk, who: str, token: str, kind: str = "", format_: str = ""
 ) -> Job:
     """Take a file in, as a job; nothing, if it cannot be read to its end."""
-    upload = upload_of(desk, token)
-    kind = _require_kind(kind or upload.kind)
-    path, name = path_of(desk, upload), upload.name
+    upload, path, kind = _chosen(desk, token, kind)
+    name = upload.name
     with called(path, name):
         chosen = format_ or _guessed(path, kind)
 
@@ -367,6 +353,15 @@ def start_import(
         return f"{name}: {counts}" + (f"; {table.note}" if table.note else "")
 
     return desk.jobs.start(IMPORTING, work, who)
+
+
+def _chosen(desk: Desk, token: str, kind: str) -> tuple[UploadedFile, Path, str]:
+    """A file that waits, where its bytes are, and what it is taken to hold."""
+    upload = upload_of(desk, token)
+    kind = kind or upload.kind
+    if kind not in KINDS:
+        raise Mistake(f"{kind!r} cannot be imported: choose one of {', '.join(KINDS)}")
+    return upload, path_of(desk, upload), kind
 
 
 def _import(
@@ -382,12 +377,6 @@ def _import(
     total = sum(1 for _ in track(read(path), f"reading {name}"))
     records = track(read(path), f"importing {name}", total)
     return import_records(desk, records, name, who, desk.writing)
-
-
-def _require_kind(kind: str) -> str:
-    if kind not in KINDS:
-        raise Mistake(f"{kind!r} cannot be imported: choose one of {', '.join(KINDS)}")
-    return kind
 
 
 def _guessed(path: Path, kind: str) -> str:

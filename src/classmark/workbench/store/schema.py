@@ -39,18 +39,13 @@ WORDS = {  # of SQLite and PostgreSQL
     ),
     "END": ("); END", ")"),
 }
-SQLITE = {name: words[0] for name, words in WORDS.items()}
-POSTGRES = {name: words[1] for name, words in WORDS.items()}
-
-
-def _append_only(table: str, log: str) -> str:
-    return "".join(
-        f"CREATE TRIGGER {table}_{name} BEFORE {change} ON {table} "
-        f"${{REFUSE}}'{log} is append-only'${{END}};\n"
-        for name, change in (("are_kept", "DELETE"), ("do_not_change", "UPDATE"))
-    )
-
-
+SQLITE, POSTGRES = (
+    dict(zip(WORDS, words, strict=True)) for words in zip(*WORDS.values(), strict=True)
+)
+APPEND_ONLY = """
+CREATE TRIGGER {0}_are_kept BEFORE DELETE ON {0} $REFUSE'{1} is append-only'$END;
+CREATE TRIGGER {0}_do_not_change BEFORE UPDATE ON {0} $REFUSE'{1} is append-only'$END;
+"""
 DOCUMENTS = """
 CREATE TABLE documents (
   number $INTEGER PRIMARY KEY,
@@ -120,8 +115,8 @@ CREATE INDEX judgments_on_categories ON judgments (seq) WHERE changes IS NOT NUL
 CREATE INDEX judgments_aside ON judgments (document)
   WHERE act = 'unsure' AND category IS NULL;
 """
-    + _append_only("judgments", "the judgment log")
-    + _append_only("lessons", "the judgment log")
+    + APPEND_ONLY.format("judgments", "the judgment log")
+    + APPEND_ONLY.format("lessons", "the judgment log")
 )
 SEARCHES = """
 CREATE TABLE searches (
@@ -147,7 +142,7 @@ CREATE TABLE marks (
 CREATE INDEX marks_by_search ON marks (search, seq);
 CREATE INDEX marks_by_document ON marks (search, document, seq);
 CREATE INDEX marks_undone ON marks (undoes) WHERE undoes IS NOT NULL;
-""" + _append_only("marks", "the log of marks")
+""" + APPEND_ONLY.format("marks", "the log of marks")
 CLICKS = (
     """
 CREATE TABLE impressions (
@@ -168,8 +163,8 @@ CREATE TABLE clicks (
 );
 CREATE INDEX clicks_by_impression ON clicks (impression, position);
 """
-    + _append_only("impressions", "the log of impressions")
-    + _append_only("clicks", "the log of clicks")
+    + APPEND_ONLY.format("impressions", "the log of impressions")
+    + APPEND_ONLY.format("clicks", "the log of clicks")
 )
 PEOPLE = """
 CREATE TABLE users (

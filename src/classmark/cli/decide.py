@@ -19,13 +19,7 @@ from classmark.cli.options import (
     options,
 )
 from classmark.cli.output import BELOW, Text, View, parts_of
-from classmark.workbench.results import (
-    Explained,
-    Logged,
-    Place,
-    Table,
-    in_percent,
-)
+from classmark.workbench.results import Explained, Logged, Place, Table, in_percent
 
 with deferred():
     from classmark.workbench.deciding import decide as deciding

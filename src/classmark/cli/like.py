@@ -31,10 +31,7 @@ with deferred():
     from classmark.workbench import project as projects
     from classmark.workbench.examples import like as liking
     from classmark.workbench.examples import screening, searches, vectors
-    from classmark.workbench.examples.example_search import (
-        ExampleRanking,
-        ScoreReasons,
-    )
+    from classmark.workbench.examples.example_search import ExampleRanking, ScoreReasons
     from classmark.workbench.examples.like import Answers, SearchStart
     from classmark.workbench.examples.screening import ScreeningStatus
     from classmark.workbench.project import Project

@@ -13,15 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from classmark.cli.options import ALL, DATA, JSON, argument, command, deferred, option
-from classmark.cli.output import (
-    JOINED,
-    Text,
-    View,
-    say,
-    show,
-    tell,
-    with_plots,
-)
+from classmark.cli.output import JOINED, Text, View, say, show, tell, with_plots
 from classmark.problems import Mistake
 from classmark.workbench.results import (
     Cell,

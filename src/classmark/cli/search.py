@@ -32,7 +32,6 @@ from classmark.workbench.results import Evaluated, Table
 
 with deferred():
     from classmark.index import query_language
-    from classmark.index.query_language import MalformedQuery
     from classmark.workbench import project as projects
     from classmark.workbench.project import Project
     from classmark.workbench.search import clicks, links, rankers
@@ -174,15 +173,10 @@ def search(
                 if results.hits and project.settings.search.is_logged(log):
                     results = searching.log_results(project, query, results, wish)
     except query_language.MalformedQuery as problem:
-        _point_out(problem)
+        shown = str(problem) if problem.query.strip() else problem.line
+        sys.stderr.write(f"classmark: {shown}\n")
         raise typer.Exit(2) from problem
     return View(_result_facts(results), _result_lines(results))
-
-
-def _point_out(problem: MalformedQuery) -> None:
-    """Say what is wrong with a query, with a caret below the place."""
-    shown = str(problem) if problem.query.strip() else problem.line
-    sys.stderr.write(f"classmark: {shown}\n")
 
 
 def _result_facts(results: SearchResults) -> list[dict[str, Any]]:
@@ -233,10 +227,8 @@ def click(
 ) -> View:
     """Log that a document was opened from a search that was logged."""
     logged = clicks.log_click(project.store, impression, document)
-    line = (
-        f"{logged.document}, position {logged.position}, was opened from "
-        f"impression {logged.impression}"
-    )
+    number, document, position = logged
+    line = f"{document}, position {position}, was opened from impression {number}"
     return View(logged._asdict(), [line])
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import typer
 
 from classmark.cli.options import ALL, DIR, argument, command, deferred, flag, option
-from classmark.cli.output import say
 from classmark.workbench.results import Table
 
 with deferred():
@@ -18,13 +18,14 @@ with deferred():
     from classmark.workbench.team import people
 
 NAME = argument("The user's name.", "NAME")
+YES_NO = ("no", "yes")
 ROLE = "reader, classifier or admin."
 JSON = {"as_json": flag("Print JSON.", "--json")}
 
 
 @command()
 def serve(
-    folder: Path = argument("The project.", "DIR"),
+    folder: Path = DIR,
     host: str = option("The address to listen at.", "127.0.0.1"),
     port: int = option("The port; 0 takes a free one.", 8000),
     name: tuple[str, ...] = option(
@@ -48,12 +49,8 @@ def serve(
     addresses than this machine's own need users, and TLS or a proxy.
     """
     entrance = serving.Entrance(name, certificate, key, behind_proxy, annif)
-    serving.serve_project(folder, host, port, _say_at_once, entrance)
-
-
-def _say_at_once(text: str) -> None:
-    say(text)
-    sys.stdout.flush()
+    say_at_once = partial(print, flush=True)
+    serving.serve_project(folder, host, port, say_at_once, entrance)
 
 
 @command(project=DIR)
@@ -72,13 +69,8 @@ def users_add(
 def users_list(project: Project) -> Table:
     """List the users."""
     rows = [
-        {
-            "name": user.name,
-            "role": user.role,
-            "added": user.added,
-            "may log in": "no" if user.disabled else "yes",
-        }
-        for user in people.users(project.store)
+        {"name": name, "role": role, "added": added, "may log in": YES_NO[not disabled]}
+        for name, _, role, added, disabled in people.users(project.store)
     ]
     return Table("Users", rows, "" if rows else "none yet")
 
@@ -95,10 +87,7 @@ def users_role(
 
 
 @command(project=DIR)
-def users_password(
-    project: Project,
-    name: str = NAME,
-) -> str:
+def users_password(project: Project, name: str = NAME) -> str:
     """Give a user another password; their sessions end."""
     people.user_of(project.store, name)
     people.set_password(project.store, name, auth.hash_password(_password(), name))
@@ -106,10 +95,7 @@ def users_password(
 
 
 @command(project=DIR)
-def users_remove(
-    project: Project,
-    name: str = NAME,
-) -> str:
+def users_remove(project: Project, name: str = NAME) -> str:
     """Let a user log in no more; what they decided keeps their name."""
     people.disable(project.store, name)
     return f"{name} may not log in any more"
@@ -131,16 +117,9 @@ def tokens_add(
 @command(ALL | JSON, project=DIR)
 def tokens_list(project: Project) -> Table:
     """List the tokens, without their secrets."""
+    names = ("id", "user", "role", "label", "created", "expires")
     rows = [
-        {
-            "id": token.id,
-            "user": token.user,
-            "role": token.role,
-            "label": token.label,
-            "created": token.created,
-            "expires": token.expires,
-            "opens": "yes" if token.is_open else "no",
-        }
+        dict(zip(names, token, strict=False)) | {"opens": YES_NO[token.is_open]}
         for token in people.tokens(project.store)
     ]
     return Table("Tokens", rows, "" if rows else "none yet")

@@ -142,10 +142,7 @@ def move(
 
 
 @command(JSON)
-def retire(
-    project: Project,
-    id_: str = ID,
-) -> Logged:
+def retire(project: Project, id_: str = ID) -> Logged:
     """Let no new document come to a category; those that are there stay."""
     return edit.retire(project, id_)
 

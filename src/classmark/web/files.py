@@ -46,7 +46,6 @@ from classmark.web.guard.errors import Missing, or_missing
 from classmark.web.render import fragment, page, redirect
 from classmark.web.settings import JobAnswer
 from classmark.workbench.files import exporting, uploads
-from classmark.workbench.files.backup import back_up
 from classmark.workbench.files.importing import put_document as put_content
 from classmark.workbench.files.uploads import FilePreview, Receiving, UploadedFile
 from classmark.workbench.search.index import start_indexing
@@ -232,10 +231,8 @@ def backup(
 
     zip : with people, tokens and models;  jsonl : all else, as lines of text.
     """
-    path, remove = exporting.kept_until_sent(
-        desk, f"backup.{kind}", lambda path: back_up(desk, path)
-    )
-    return sent_once(path, remove, BYTES)
+    name = f"backup.{kind}"
+    return sent_once(*exporting.download(desk, name, whole=True), BYTES)
 
 
 @api.post("/uploads", status_code=201, openapi_extra=IN, response_model=UploadAnswer)

@@ -16,7 +16,7 @@ import sqlite3
 import tempfile
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import groupby
 from math import isfinite
@@ -135,12 +135,10 @@ def _to_json(name: str, value: Any) -> Any:
     if isinstance(value, float) and not isfinite(value):
         return {"number": repr(value)}
     if name in JSON_COLUMNS and isinstance(value, str):
-        try:
+        with suppress(ValueError):
             inside = json.loads(value)
             if not isinstance(inside, str) and as_json(inside) == value:
                 return inside
-        except ValueError:
-            return value
     return value
 
 
@@ -211,10 +209,15 @@ LINES = "store.jsonl"
 GENERATIONS = ("models", "live")
 
 
-def back_up(project: Project, path: Path) -> Table:
-    """Write a project, as it is at one moment, to a new file; others may go on."""
+def require_new(path: Path) -> None:
+    """Refuse a file that is there: nothing is written over."""
     if path.exists():
         raise Mistake(f"{path} is already there: choose another name or remove it")
+
+
+def back_up(project: Project, path: Path) -> Table:
+    """Write a project, as it is at one moment, to a new file; others may go on."""
+    require_new(path)
     if path.suffix not in ENDINGS:
         raise Mistake(f"{path}: end its name in {' or '.join(ENDINGS)}")
     if path.suffix == ".jsonl":

@@ -18,7 +18,7 @@ from classmark.formats.tables import write_delimited, write_parquet
 from classmark.formats.taxonomies import write_category_csv, write_skos
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.workbench.files.backup import back_up
+from classmark.workbench.files.backup import back_up, require_new
 from classmark.workbench.project import Project
 from classmark.workbench.results import Table
 
@@ -45,7 +45,7 @@ def export_documents(project: Project, path: Path, *, raw: bool = False) -> Tabl
         ".tsv": partial(write_delimited, raw=raw),
         ".parquet": write_parquet,
     }
-    _require_new(path)
+    require_new(path)
     if path.suffix not in writers:
         raise Mistake(
             f"{path}: the suffix names no export format: "
@@ -62,7 +62,7 @@ def export_documents(project: Project, path: Path, *, raw: bool = False) -> Tabl
 
 def export_taxonomy(project: Project, path: Path) -> Table:
     """Write the taxonomy as CSV or SKOS (Turtle), by suffix."""
-    _require_new(path)
+    require_new(path)
     if path.suffix not in TAXONOMY_WRITERS:
         raise Mistake(
             f"{path}: the suffix names no taxonomy format: use .csv, .ttl or .rdf"
@@ -71,33 +71,24 @@ def export_taxonomy(project: Project, path: Path) -> Table:
     return Table(f"Taxonomy exported to {path}", [{"categories": count}])
 
 
-def export_preferences(project: Project, path: Path, *, raw: bool = False) -> None:
+def export_preferences(project: Project, path: Path, *, raw: bool = False) -> int:
     """Write which categories were preferred to which, as CSV or TSV, by suffix."""
-    write_preferences(_preferences(project), path, raw=raw)
-
-
-def _preferences(project: Project) -> list[Preference]:
-    return [
+    preferences = [
         Preference(document, *pair, weight)
         for document, weights in project.store.preferences().items()
         for pair, weight in weights.items()
     ]
+    return write_preferences(preferences, path, raw=raw)
 
 
 def _put_beside(project: Project, path: Path, *, raw: bool) -> str:
     """Write the preferences, if there are any, to their own file; say where."""
-    count = len(_preferences(project))
-    if not count:
+    if not has_preferences(project):
         return ""
     beside = path.with_suffix(f"{MARK}{'.tsv' if path.suffix == '.tsv' else '.csv'}")
-    _require_new(beside)
-    export_preferences(project, beside, raw=raw)
+    require_new(beside)
+    count = export_preferences(project, beside, raw=raw)
     return f"{count} preferences are beside it, in {beside}: import both"
-
-
-def _require_new(path: Path) -> None:
-    if path.exists():
-        raise Mistake(f"{path} is already there: choose another name or remove it")
 
 
 DOWNLOADS: dict[str, Callable[[Project, Path], object]] = {
@@ -116,10 +107,10 @@ BACKUPS: dict[str, Callable[[Project, Path], object]] = {
 }
 
 
-def has_preferences(desk: Desk) -> bool:
+def has_preferences(project: Project) -> bool:
     """Whether anybody preferred a category to another."""
     sql = "SELECT 1 FROM preferences LIMIT 1"
-    return desk.store.run(sql).fetchone() is not None
+    return project.store.run(sql).fetchone() is not None
 
 
 def download(

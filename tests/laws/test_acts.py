@@ -21,8 +21,7 @@ from classmark.workbench.categories import edit
 from classmark.workbench.deciding.decide import Decision, decide
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import Settings
-from classmark.workbench.store.log import JudgedRecord
-from classmark.workbench.store.replay import LogReplay
+from classmark.workbench.store.log import JudgedRecord, LogReplay
 from classmark.workbench.store.undo import undo
 from oracles.workbench import Model
 

@@ -2,8 +2,7 @@
 
 import math
 
-from classmark.workbench.store.log import STATEMENTS
-from classmark.workbench.store.replay import LogReplay
+from classmark.workbench.store.log import STATEMENTS, LogReplay
 
 
 def held(store):

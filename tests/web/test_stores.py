@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 from classmark.web.app import create_app
 from classmark.workbench.files.backup import back_up, restore
 from classmark.workbench.project import Project
-from classmark.workbench.store.replay import require_replayed
+from classmark.workbench.store.log import require_replayed
 from classmark.workbench.team.desk import Desk
 from classmark.workbench.team.people import add_token
 

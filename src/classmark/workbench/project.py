@@ -235,7 +235,7 @@ def _checked(project: Project) -> str:
     from classmark.index.index import Index
     from classmark.rankers.text_ranker import LiveTextRanker
     from classmark.workbench.learning.models import check_model
-    from classmark.workbench.store.replay import require_replayed
+    from classmark.workbench.store.log import require_replayed
 
     project.store.check()
     require_replayed(project.store)

@@ -18,7 +18,7 @@ from classmark.taxonomy.category import Category
 from classmark.workbench.categories import edit
 from classmark.workbench.categories.edit import describe
 from classmark.workbench.project import Project
-from classmark.workbench.store.replay import require_replayed
+from classmark.workbench.store.log import require_replayed
 from classmark.workbench.store.undo import undo
 from projects import new_project
 

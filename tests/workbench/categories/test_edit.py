@@ -11,7 +11,7 @@ from classmark.workbench.categories import edit
 from classmark.workbench.categories.browse import show_taxonomy
 from classmark.workbench.deciding.decide import Decision, decide
 from classmark.workbench.project import STORE, Project
-from classmark.workbench.store.replay import LogReplay
+from classmark.workbench.store.log import LogReplay
 from classmark.workbench.store.store import Act, Store
 from classmark.workbench.store.undo import undo
 from older_stores import empty_older_store

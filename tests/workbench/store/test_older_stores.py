@@ -11,7 +11,7 @@ from classmark.workbench.examples.searches import current_marks, open_search
 from classmark.workbench.files.backup import TABLES, columns_of
 from classmark.workbench.search.clicks import read_impressions
 from classmark.workbench.store import schema
-from classmark.workbench.store.replay import require_replayed
+from classmark.workbench.store.log import require_replayed
 from classmark.workbench.store.schema import VERSION
 from classmark.workbench.store.store import Act, Store
 from older_stores import older_store

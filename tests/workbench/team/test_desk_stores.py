@@ -20,7 +20,7 @@ from classmark.workbench.deciding.sheet import lay_out
 from classmark.workbench.deciding.suggest import suggest_for
 from classmark.workbench.learning.rebuild import rebuild
 from classmark.workbench.project import Project
-from classmark.workbench.store.replay import require_replayed
+from classmark.workbench.store.log import require_replayed
 from classmark.workbench.team.desk import Desk
 from classmark.workbench.team.progress import pace
 from projects import NAMES, TEXTS, new_project

@@ -37,9 +37,7 @@ from classmark.workbench.store.log import (
     as_json,
     as_row,
     difference,
-    rows_of,
     whoami,
-    write,
 )
 
 if TYPE_CHECKING:
@@ -161,7 +159,7 @@ def merge(project: Project, id_: str, into: str, who: str = "") -> Logged:
     with store.transaction():
         number, target = store.number_of(id_), store.number_of(into)
         edits.merge(_tree(store), id_, into)
-        rows = rows_of(store)
+        rows = store.category_rows()
         after: dict[int, Row] = {number: rows[number] | {"stands": 0, "joined": target}}
         for child, row in rows.items():
             parents = json.loads(str(row["parents"]))
@@ -201,7 +199,7 @@ def split(
         if not documents:
             raise Mistake(f"no documents to move from {id_!r}: name some, or use add")
         if not new.parents:
-            rows = rows_of(store)
+            rows = store.category_rows()
             parents = json.loads(str(rows[number]["parents"]))
             new = replace(new, parents=tuple(str(rows[p]["id"]) for p in parents))
         seq = _add(store, new, who, "split", number)
@@ -228,7 +226,7 @@ def require_open(store: Store, names: Iterable[str]) -> None:
     """Refuse categories that are not there or are retired."""
     for name in names:
         number = store.number_of(name)
-        if rows_of(store, {number})[number]["status"] != ACTIVE:
+        if store.category_rows([number])[number]["status"] != ACTIVE:
             raise Mistake(
                 f"category {name!r} is retired: choose another, or undo its retirement"
             )
@@ -258,7 +256,7 @@ def carried_acts(store: Store, number: int, target: int, into: str) -> Iterator[
     }
     for document, winner, loser, weight in store.run(COMPARED, (number,)).fetchall():
         third = loser if winner == number else winner
-        row = rows_of(store, {third})[third]
+        row = store.category_rows([third])[third]
         if (
             third != target
             and row["stands"]
@@ -285,7 +283,7 @@ def _change_fields(
     store: Store, act: str, id_: str, fields: Row, who: str, other: int | None = None
 ) -> int:
     number = store.number_of(id_)
-    row = rows_of(store, {number})[number]
+    row = store.category_rows([number])[number]
     return _log(store, act, {number: row | fields}, who, (number, other))
 
 
@@ -297,10 +295,9 @@ def _log(
     pair: tuple[int | None, int | None],
 ) -> int:
     """Make the changes, and append them to the log as one act."""
-    changes = difference(rows_of(store, set(after)), after)
+    changes = difference(store.category_rows(after), after)
     if not changes:
         raise Mistake(f"nothing to {act}: it is so already")
-    write(store, changes)
     return store.append(Act(None, act, changes=changes), who or whoami(), pair)
 
 

@@ -37,8 +37,7 @@ from classmark.workbench.settings import (
     settings_text,
 )
 from classmark.workbench.store.database import Embedded
-from classmark.workbench.store.log import as_json
-from classmark.workbench.store.replay import require_replayed
+from classmark.workbench.store.log import as_json, require_replayed
 from classmark.workbench.store.schema import VERSION
 from classmark.workbench.store.store import Store
 

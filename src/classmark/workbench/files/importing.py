@@ -18,8 +18,7 @@ from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.taxonomy.category import Category, taxonomy_of
 from classmark.workbench.results import Table
-from classmark.workbench.store.log import whoami
-from classmark.workbench.store.store import Act
+from classmark.workbench.store.log import Act, whoami
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project

@@ -40,7 +40,7 @@ from classmark.workbench.learning.lessons import TEST, lesson_by, part_of, spoke
 from classmark.workbench.learning.models import trained_model, with_votes
 from classmark.workbench.results import Learned, Logged
 from classmark.workbench.settings import LearningSettings, with_loss
-from classmark.workbench.store.replay import Moment
+from classmark.workbench.store.log import Moment
 
 if TYPE_CHECKING:
     from pathlib import Path

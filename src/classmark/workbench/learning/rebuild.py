@@ -26,7 +26,7 @@ from classmark.workbench.learning.live import (
 from classmark.workbench.learning.models import open_model
 from classmark.workbench.learning.train import TrainedModel, fit_at
 from classmark.workbench.results import Cell, Table
-from classmark.workbench.store.replay import Moment
+from classmark.workbench.store.log import Moment
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project

@@ -54,8 +54,7 @@ from classmark.workbench.learning.models import (
     voted,
 )
 from classmark.workbench.results import Revoted, Trained
-from classmark.workbench.store.log import whoami
-from classmark.workbench.store.replay import Moment
+from classmark.workbench.store.log import Moment, whoami
 
 if TYPE_CHECKING:
     from classmark.evaluation.evaluate import Split

@@ -34,10 +34,10 @@ REMEDIES = {  # what SQLite says → what cannot be done, and the remedy
 }
 
 
-def damaged(path: Path | str, problem: Exception) -> DamagedFolder:
+def damaged(path: Path | str, problem: Exception | str) -> DamagedFolder:
     """The error that says why the store cannot be used.
 
-    >>> print(damaged("x.sqlite", OSError("database or disk is full")))
+    >>> print(damaged("x.sqlite", "database or disk is full"))
     x.sqlite cannot grow (database or disk is full): make room on its disk, then repeat
     """
     reason = str(problem)
@@ -154,7 +154,7 @@ class Embedded:
         """Read every page; a bad one is a ``DamagedFolder`` with its remedy."""
         for (verdict,) in self.run("PRAGMA integrity_check(1)"):
             if verdict != "ok":
-                raise damaged(self.place, sqlite3.DatabaseError(verdict))
+                raise damaged(self.place, str(verdict))
 
     def copy_to(self, path: Path) -> None:
         """Write the store as it is at one moment, whole, while others write."""

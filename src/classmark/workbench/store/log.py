@@ -1,7 +1,7 @@
-"""The judgment log: acts on documents and categories, append-only.
+"""The judgment log: acts on documents and categories, and what holds after each.
 
-So every such act can be taken back: it is enough that nothing it changed was changed
-again since.
+The log is append-only, so every act can be taken back: it is enough that nothing it
+changed was changed again since.
 """
 
 from __future__ import annotations
@@ -9,23 +9,21 @@ from __future__ import annotations
 import getpass
 import json
 import os
-import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from classmark.corpus.documents import Document
 from classmark.formats.records import Record
-from classmark.problems import MissingExtra, Mistake
+from classmark.problems import Mistake
+from classmark.progress import track
 from classmark.taxonomy.category import Category
-from classmark.workbench.settings import StoreSettings
-from classmark.workbench.store.database import Embedded, damaged, transaction
+from classmark.workbench.store.database import damaged
 
 if TYPE_CHECKING:
-    from classmark.workbench.store.postgres import Postgres
+    from classmark.workbench.store.store import Store
 
 ASSIGN, REMOVE, PRIMARY, REJECT, UNSURE = STATEMENTS = (
     "assign", "remove", "primary", "reject", "unsure",
@@ -42,26 +40,6 @@ BLANK: Row = {
     "notation": "", "status": "active", "stands": 0, "joined": None,
     "guideline": "",
 }  # fmt: skip
-
-CATEGORIES = f"SELECT number, {', '.join(BLANK)} FROM categories"  # noqa: S608 (our own names)
-NEW_CATEGORY = """
-INSERT INTO categories (number, id) VALUES (?, '') ON CONFLICT DO NOTHING
-"""
-CATEGORY_NUMBER = "SELECT number FROM categories WHERE id = ? AND stands = 1"
-MERGED_INTO = """
-SELECT b.id FROM categories AS a JOIN categories AS b ON b.number = a.joined
-WHERE a.id = ? AND b.stands = 1
-"""
-APPEND = """
-INSERT INTO judgments (at, who, document, act, category, grade, model, rank, score,
-  note, other, undoes, within, changes)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq
-"""
-NOTE_REVISITS = "INSERT INTO lessons (seq, revisits) VALUES (?, ?)"
-ENTRIES = """
-SELECT seq, document, act, grade, undoes, within, revisits, changes, category, other
-FROM judgments LEFT JOIN lessons USING (seq) WHERE seq > ? ORDER BY seq
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,16 +72,6 @@ def sorted_out(statements: Mapping[str, tuple[str, float | None]]) -> dict[str, 
         "rejected": frozenset(by[REJECT]),
         "unsure": frozenset(by[UNSURE]),
     }
-
-
-def rows_of(log: Log, numbers: set[int] | None = None) -> dict[int, Row]:
-    """Number → the row of a category, of all or some, by number."""
-    if numbers is None:
-        rows = log.run(f"{CATEGORIES} ORDER BY number").fetchall()
-    else:
-        each = (log.run(f"{CATEGORIES} WHERE number = ?", (n,)) for n in numbers)
-        rows = [row for cursor in each for row in cursor]
-    return {row[0]: dict(zip(BLANK, row[1:], strict=True)) for row in rows}
 
 
 def as_row(category: Category, number: Mapping[str, int]) -> Row:
@@ -157,20 +125,6 @@ def reversed_changes(changes: Changes) -> Changes:
         number: {field: (after, before) for field, (before, after) in fields.items()}
         for number, fields in changes.items()
     }
-
-
-def write(log: Log, changes: Changes) -> None:
-    """Make the changes, to rows that are as they should be before."""
-    for number, fields in changes.items():
-        if not fields.keys() <= BLANK.keys():
-            problem = sqlite3.DatabaseError("an unknown field")
-            raise damaged(log.engine.place, problem)
-        log.run(NEW_CATEGORY, (number,))
-        columns = ", ".join(f"{field} = ?" for field in fields)
-        log.run(
-            f"UPDATE categories SET {columns} WHERE number = ?",  # noqa: S608 (our own names)
-            (*(after for _, after in fields.values()), number),
-        )
 
 
 def unpacked(text: str) -> Changes:
@@ -235,98 +189,6 @@ class LogEntry(NamedTuple):
     numbers: tuple[int | None, int | None]
 
 
-class Log:
-    """The open tables of a project with its judgment log; a context manager.
-
-    path : the SQLite file;  server : where else they are, if its ``url`` says so; the
-    path then only says which project they belong to;  run, state, check, close : of
-    the engine that has the tables.
-    """
-
-    def __init__(
-        self,
-        path: Path,
-        *,
-        create: bool = False,
-        shared: bool = False,
-        server: StoreSettings | None = None,
-    ) -> None:
-        self.path = path
-        self.engine: Embedded | Postgres
-        if server is not None and server.url:
-            self.engine = _postgres(server, create=create)
-        else:
-            self.engine = Embedded(path, create=create, shared=shared)
-        self.server = server
-        self.run, self.close = self.engine.run, self.engine.close
-        self.state, self.check = self.engine.state, self.engine.check
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def transaction(self) -> AbstractContextManager[None]:
-        """All that happens inside is committed together, or not at all.
-
-        One inside another is part of it. One at a time writes, whoever it is.
-        """
-        return transaction(self.engine)
-
-    def snapshot(self) -> AbstractContextManager[None]:
-        """All that is read inside is of one moment, whatever others write."""
-        return transaction(self.engine, write=False)
-
-    def number_of(self, category: str) -> int:
-        """The number of a category that stands, by its id."""
-        row = self.run(CATEGORY_NUMBER, (category,)).fetchone()
-        if row is not None:
-            return int(row[0])
-        merged = self.run(MERGED_INTO, (category,)).fetchone()
-        if merged:
-            remedy = f"it was merged into {merged[0]!r}: use that"
-        else:
-            remedy = f"correct its id, or run classmark taxonomy add {category}"
-        raise Mistake(f"there is no category {category!r}: {remedy}")
-
-    def judge(self, acts: Iterable[Act], who: str) -> list[int]:
-        """Append to the judgment log, all or nothing; return the acts' numbers."""
-        seqs, numbers = [], dict[str | None, int | None]({None: None})
-        with self.transaction():
-            for act in acts:
-                for name in (act.category, act.other):
-                    if name not in numbers:
-                        numbers[name] = self.number_of(str(name))
-                pair = (numbers[act.category], numbers[act.other])
-                seqs.append(self.append(act, who, pair))
-        return seqs
-
-    def append(
-        self, act: Act, who: str, pair: tuple[int | None, int | None] = (None, None)
-    ) -> int:
-        """Append one act; ``pair`` : the numbers of its category and other."""
-        ((seq,),) = self.run(
-            APPEND,
-            (
-                now(), who, act.document, act.act, pair[0], act.grade, act.model,
-                act.rank, act.score, act.note, pair[1], act.undoes, act.within,
-                as_json(act.changes) if act.changes else None,
-            ),
-        )  # fmt: skip
-        return int(seq)
-
-    def note_revisits(self, seq: int, revisits: int) -> None:
-        """Remember how many re-visits the learner made on an act; once per act."""
-        self.run(NOTE_REVISITS, (seq, revisits))
-
-    def log(self, after: int = -1) -> Iterator[LogEntry]:
-        """Every act with a greater number than ``after``, in order."""
-        for *columns, text, category, other in self.run(ENTRIES, (after,)):
-            changes = unpacked(text) if text else {}
-            yield LogEntry._make((*columns, changes, (category, other)))
-
-
 def now() -> str:
     """The time, as it is logged."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
@@ -337,9 +199,152 @@ def whoami() -> str:
     return os.environ.get("CLASSMARK_USER") or getpass.getuser()
 
 
-def _postgres(server: StoreSettings, *, create: bool) -> Postgres:
-    try:
-        from classmark.workbench.store.postgres import Postgres
-    except ImportError:
-        raise MissingExtra("Stores in PostgreSQL", "postgres") from None
-    return Postgres(server, create=create)
+class LogReplay:
+    """The state of documents and categories after each entry taken, in order.
+
+    rows : number → the row of a category;  names : number → id of those that stand.
+
+    >>> acts = [LogEntry(1, "d", "assign", 1.0, None, None, None, {}, (1, None))]
+    >>> replay = LogReplay(acts)
+    >>> replay.names[1] = "a"
+    >>> replay.judged("d").labels
+    {'a': 1.0}
+    """
+
+    def __init__(self, entries: Iterable[LogEntry] = ()) -> None:
+        self.rows: dict[int, Row] = {}
+        self.names: dict[int, str] = {}
+        self._undone: set[int] = set()
+        self._undoes: dict[int | None, int] = {}
+        self._entries: dict[str, list[LogEntry]] = {}
+        for entry in entries:
+            self.take(entry)
+
+    def take(self, entry: LogEntry) -> None:
+        """Take the next entry."""
+        for number, fields in entry.changes.items():
+            row = self.rows.setdefault(number, dict(BLANK))
+            row.update({field: after for field, (_, after) in fields.items()})
+            if row["stands"]:
+                self.names[number] = row["id"]
+            else:
+                self.names.pop(number, None)
+        if entry.undoes is not None:
+            self._undoes[entry.seq] = entry.undoes
+            seq: int | None = entry.undoes
+            while seq is not None:  # what an undone act undid holds again, and so on
+                self._undone ^= {seq}
+                seq = self._undoes.get(seq)
+        elif entry.document is not None:
+            self._entries.setdefault(entry.document, []).append(entry)
+
+    def holds(self, seq: int) -> bool:
+        """Whether an act is not undone."""
+        return seq not in self._undone
+
+    def judged(self, document: str) -> JudgedRecord:
+        """What holds of a document now; its text is not here."""
+        entries = [e for e in self._entries.get(document, []) if self.holds(e.seq)]
+        last = _last_by(entries, STATEMENTS, lambda entry: entry.numbers[0])
+        statements = {
+            self.names[number]: (entry.act, entry.grade)
+            for number, entry in last.items()
+            if number in self.names
+        }
+        return JudgedRecord(
+            Document(document, {}),
+            preferences=self._preferences(entries),
+            aside=_is_aside(entries),
+            **sorted_out(statements),
+        )
+
+    def _preferences(self, entries: list[LogEntry]) -> dict[tuple[str, str], float]:
+        pairs = _last_by(entries, (PREFER, RETRACT), lambda e: frozenset(e.numbers))
+        preferences = {}
+        for entry in pairs.values():
+            winner, loser = (self.names.get(n or 0) for n in entry.numbers)
+            if entry.act == PREFER and winner is not None and loser is not None:
+                preferences[winner, loser] = float(entry.grade or 0.0)
+        return preferences
+
+
+def _last_by(
+    entries: list[LogEntry], acts: tuple[str, ...], key: Callable[[LogEntry], Any]
+) -> dict[Any, LogEntry]:
+    """Key → the last of the entries with such acts, in the order of the log."""
+    last: dict[Any, LogEntry] = {}
+    for entry in entries:
+        if entry.act in acts:
+            last.pop(key(entry), None)
+            last[key(entry)] = entry
+    return last
+
+
+def _is_aside(entries: list[LogEntry]) -> bool:
+    acts = [e for e in entries if e.within is None and e.act not in {UNDO, *TELLING}]
+    return bool(acts) and acts[-1].act == UNSURE and acts[-1].numbers[0] is None
+
+
+def require_replayed(store: Store) -> None:
+    """Refuse a store in which what holds is not the result of its log."""
+    replay = LogReplay(track(store.log(), "reading the log again"))
+    names = [category.id for category in store.categories()]
+    if sorted(names) != sorted(replay.names.values()):
+        raise damaged(store.engine.place, "categories and log differ")
+    for record in store.records():
+        if _with_text(replay.judged(record.id), record) != record:
+            reason = f"document {record.id!r} and the log differ"
+            raise damaged(store.engine.place, reason)
+
+
+def _with_text(judged: JudgedRecord, record: JudgedRecord) -> JudgedRecord:
+    return replace(
+        judged, document=record.document, meta=record.meta, links=record.links
+    )
+
+
+class Moment(LogReplay):
+    """The categories and the judgments as they were right after act ``upto``.
+
+    Texts are those of today: the log has none. acts : how many acts that were.
+    """
+
+    def __init__(self, store: Store, upto: int | None = None) -> None:
+        super().__init__()
+        self.store = store
+        self.upto, self.acts = -1, 0
+        self._naming: dict[int, dict[str, None]] = {}
+        for entry in store.log():
+            if upto is not None and entry.seq > upto:
+                break
+            self.take(entry)
+
+    def take(self, entry: LogEntry) -> None:
+        """Go on to the next act."""
+        super().take(entry)
+        for number in entry.numbers:
+            if number is not None and entry.document is not None:
+                self._naming.setdefault(number, {})[entry.document] = None
+        self.upto = entry.seq
+        self.acts += 1
+
+    def naming(self, number: int) -> dict[str, None]:
+        """The documents of which an act ever named a category."""
+        return self._naming.get(number, {})
+
+    def categories(self) -> list[Category]:
+        """The categories that stood, in order of arrival."""
+        return as_categories(dict(sorted(self.rows.items())))
+
+    def numbers(self) -> dict[str, int]:
+        """Id → number of the categories that stood."""
+        return {name: number for number, name in self.names.items()}
+
+    def record(self, id_: str) -> JudgedRecord:
+        """A document with the statements on it."""
+        return _with_text(self.judged(id_), self.store.record(id_))
+
+    def records(self) -> Iterator[JudgedRecord]:
+        """All documents of today with the statements on them, in order of arrival."""
+        for record in self.store.records():
+            yield _with_text(self.judged(record.id), record)

@@ -8,31 +8,56 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from itertools import count
+from pathlib import Path
 from textwrap import shorten
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
-from classmark.problems import Mistake
+from classmark.problems import MissingExtra, Mistake
 from classmark.taxonomy.category import Category
+from classmark.workbench.settings import StoreSettings
+from classmark.workbench.store.database import Embedded, damaged, transaction
 from classmark.workbench.store.log import (
+    BLANK,
     Act,
     JudgedRecord,
-    Log,
     LogEntry,
+    Row,
     as_categories,
     as_json,
     as_row,
     difference,
     now,
-    rows_of,
     sorted_out,
-    write,
+    unpacked,
 )
 
-__all__ = ["Act", "LogEntry", "Store"]
+if TYPE_CHECKING:
+    from classmark.workbench.store.postgres import Postgres
 
+
+CATEGORIES = f"SELECT number, {', '.join(BLANK)} FROM categories"  # noqa: S608 (our own names)
+NEW_CATEGORY = """
+INSERT INTO categories (number, id) VALUES (?, '') ON CONFLICT DO NOTHING
+"""
+CATEGORY_NUMBER = "SELECT number FROM categories WHERE id = ? AND stands = 1"
+MERGED_INTO = """
+SELECT b.id FROM categories AS a JOIN categories AS b ON b.number = a.joined
+WHERE a.id = ? AND b.stands = 1
+"""
+APPEND = """
+INSERT INTO judgments (at, who, document, act, category, grade, model, rank, score,
+  note, other, undoes, within, changes)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq
+"""
+NOTE_REVISITS = "INSERT INTO lessons (seq, revisits) VALUES (?, ?)"
+ENTRIES = """
+SELECT seq, document, act, grade, undoes, within, revisits, changes, category, other
+FROM judgments LEFT JOIN lessons USING (seq) WHERE seq > ? ORDER BY seq
+"""
 PUT_DOCUMENT = """
 INSERT INTO documents (id, fields, meta, links, added) VALUES (?, ?, ?, ?, ?)
 ON CONFLICT (id) DO UPDATE
@@ -60,8 +85,106 @@ COUNTS = {
 TITLE = 80  # letters of a text that stand for its title
 
 
-class Store(Log):
-    """The project's database; a context manager that closes it."""
+class Store:
+    """The project's database with its judgment log; a context manager that closes it.
+
+    path : the SQLite file;  server : where else the tables are, if its ``url`` says so;
+    the path then only says which project they belong to;  run, state, check, close : of
+    the engine that has the tables.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        create: bool = False,
+        shared: bool = False,
+        server: StoreSettings | None = None,
+    ) -> None:
+        self.path = path
+        self.engine: Embedded | Postgres
+        if server is not None and server.url:
+            self.engine = _postgres(server, create=create)
+        else:
+            self.engine = Embedded(path, create=create, shared=shared)
+        self.server = server
+        self.run, self.close = self.engine.run, self.engine.close
+        self.state, self.check = self.engine.state, self.engine.check
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """All that happens inside is committed together, or not at all.
+
+        One inside another is part of it. One at a time writes, whoever it is.
+        """
+        return transaction(self.engine)
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """All that is read inside is of one moment, whatever others write."""
+        return transaction(self.engine, write=False)
+
+    def number_of(self, category: str) -> int:
+        """The number of a category that stands, by its id."""
+        row = self.run(CATEGORY_NUMBER, (category,)).fetchone()
+        if row is not None:
+            return int(row[0])
+        merged = self.run(MERGED_INTO, (category,)).fetchone()
+        if merged:
+            remedy = f"it was merged into {merged[0]!r}: use that"
+        else:
+            remedy = f"correct its id, or run classmark taxonomy add {category}"
+        raise Mistake(f"there is no category {category!r}: {remedy}")
+
+    def judge(self, acts: Iterable[Act], who: str) -> list[int]:
+        """Append to the judgment log, all or nothing; return the acts' numbers."""
+        seqs, numbers = [], dict[str | None, int | None]({None: None})
+        with self.transaction():
+            for act in acts:
+                for name in (act.category, act.other):
+                    if name not in numbers:
+                        numbers[name] = self.number_of(str(name))
+                pair = (numbers[act.category], numbers[act.other])
+                seqs.append(self.append(act, who, pair))
+        return seqs
+
+    def append(
+        self, act: Act, who: str, pair: tuple[int | None, int | None] = (None, None)
+    ) -> int:
+        """Make an act's changes of categories, and append it to the log.
+
+        pair : the numbers of its category and other.
+        """
+        for number, fields in (act.changes or {}).items():
+            if not fields.keys() <= BLANK.keys():
+                raise damaged(self.engine.place, "an unknown field")
+            self.run(NEW_CATEGORY, (number,))
+            columns = ", ".join(f"{field} = ?" for field in fields)
+            self.run(
+                f"UPDATE categories SET {columns} WHERE number = ?",  # noqa: S608 (our own names)
+                (*(after for _, after in fields.values()), number),
+            )
+        row = act._asdict() | {
+            "category": pair[0],
+            "other": pair[1],
+            "changes": as_json(act.changes) if act.changes else None,
+        }
+        ((seq,),) = self.run(APPEND, (now(), who, *row.values()))
+        return int(seq)
+
+    def note_revisits(self, seq: int, revisits: int) -> None:
+        """Remember how many re-visits the learner made on an act; once per act."""
+        self.run(NOTE_REVISITS, (seq, revisits))
+
+    def log(self, after: int = -1) -> Iterator[LogEntry]:
+        """Every act with a greater number than ``after``, in order."""
+        for *columns, text, category, other in self.run(ENTRIES, (after,)):
+            changes = unpacked(text) if text else {}
+            yield LogEntry._make((*columns, changes, (category, other)))
 
     def put_documents(self, records: Iterable[Record]) -> int:
         """Add documents, or replace the contents of known ids; return how many."""
@@ -122,7 +245,7 @@ class Store(Log):
         """
         new = list(categories)
         with self.transaction():
-            before = rows_of(self)
+            before = self.category_rows()
             number = {row["id"]: n for n, row in before.items() if row["stands"]}
             free = count(max(before, default=0) + 1)
             number |= {c.id: next(free) for c in new if c.id not in number}
@@ -130,13 +253,21 @@ class Store(Log):
             for n, row in after.items():
                 row["guideline"] = row["guideline"] or before.get(n, row)["guideline"]
             if changes := difference(before, after):
-                write(self, changes)
                 self.judge([Act(None, "import", changes=changes)], who)
         return len(new)
 
+    def category_rows(self, numbers: Iterable[int] | None = None) -> dict[int, Row]:
+        """Number → the row of a category, of all or some, by number."""
+        if numbers is None:
+            rows = self.run(f"{CATEGORIES} ORDER BY number").fetchall()
+        else:
+            each = (self.run(f"{CATEGORIES} WHERE number = ?", (n,)) for n in numbers)
+            rows = [row for cursor in each for row in cursor]
+        return {row[0]: dict(zip(BLANK, row[1:], strict=True)) for row in rows}
+
     def categories(self) -> list[Category]:
         """All categories that stand, in order of arrival."""
-        return as_categories(rows_of(self))
+        return as_categories(self.category_rows())
 
     def labels(self) -> dict[str, dict[str, float]]:
         """Document → category → grade, as of now."""
@@ -227,3 +358,11 @@ def title_of(document: Document) -> str:
 def titles(store: Store, documents: Iterable[str]) -> dict[str, str]:
     """Document → its title; its first words where it has none."""
     return {id_: title_of(store.document(id_))[:120] for id_ in documents}
+
+
+def _postgres(server: StoreSettings, *, create: bool) -> Postgres:
+    try:
+        from classmark.workbench.store.postgres import Postgres
+    except ImportError:
+        raise MissingExtra("Stores in PostgreSQL", "postgres") from None
+    return Postgres(server, create=create)

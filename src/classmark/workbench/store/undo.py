@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping
+from itertools import cycle
 from typing import TYPE_CHECKING, NamedTuple
 
 from classmark.problems import Mistake
@@ -14,10 +15,8 @@ from classmark.workbench.store.log import (
     Act,
     Changes,
     reversed_changes,
-    rows_of,
     unpacked,
     whoami,
-    write,
 )
 
 if TYPE_CHECKING:
@@ -25,27 +24,30 @@ if TYPE_CHECKING:
     from classmark.workbench.store.store import Store
 
 
-LOST = """
-SELECT count(*) FROM statements AS s
+IN_USE = """
+SELECT count(*) + (
+  SELECT count(*) FROM comparisons WHERE ?1 IN (category, other)
+  AND (SELECT joined FROM categories WHERE number = ?1) IS NULL)
+FROM statements AS s
 WHERE category = ?1 AND act IN ('assign', 'primary') AND NOT EXISTS (
   SELECT 1 FROM statements AS t JOIN categories AS c
   ON c.number = ?1 AND c.joined = t.category
   WHERE t.document = s.document AND t.act IN ('assign', 'primary'))
 """
 CHAIN = """
-WITH RECURSIVE chain (seq, undoes) AS (
+WITH RECURSIVE undone_by (seq, undoes) AS (
   SELECT seq, undoes FROM judgments WHERE seq = ?
+  UNION ALL SELECT j.seq, j.undoes FROM judgments AS j JOIN undone_by AS u
+  ON j.seq = u.undoes),
+chain (seq, undoes) AS (
+  SELECT seq, undoes FROM undone_by WHERE undoes IS NULL
   UNION ALL SELECT j.seq, j.undoes FROM judgments AS j JOIN chain
   ON j.undoes = chain.seq)
 SELECT seq, undoes FROM chain ORDER BY seq
 """
+FALL = "INSERT INTO undone VALUES (?)", "DELETE FROM undone WHERE seq = ?"
 SHOWN = 20  # acts undone with another, by number
-PLACES = ("parents", "stands")  # what a taxonomy's shape rests on
-COMPARED = """
-SELECT count(*) FROM comparisons
-WHERE ?1 IN (category, other)
-AND (SELECT joined FROM categories WHERE number = ?1) IS NULL
-"""
+PLACES = {"parents", "stands"}  # what a taxonomy's shape rests on
 
 
 class _Line(NamedTuple):
@@ -54,7 +56,6 @@ class _Line(NamedTuple):
     act: str
     category: int | None
     other: int | None
-    undoes: int | None
     changes: Changes
 
 
@@ -79,10 +80,10 @@ def undo(
 
 def _acts(store: Store, seqs: list[int]) -> str:
     """Which acts some undoings are about, the one asked for first."""
-    first, *within = (_undone_by(store, seq) for seq in seqs)
+    first, *within = (chain_of(store, seq)[seq] or 0 for seq in seqs)
     if not within:
         return f"act {first}"
-    named = ", ".join(map(str, sorted(filter(None, within))[:SHOWN]))
+    named = ", ".join(map(str, sorted(within)[:SHOWN]))
     more = f" and {len(within) - SHOWN} more" if len(within) > SHOWN else ""
     which = "act" if len(within) == 1 else "acts"
     return f"act {first}, and with it {which} {named}{more}"
@@ -104,20 +105,20 @@ def _last(store: Store, who: str) -> int:
 
 def _line(store: Store, seq: int) -> _Line:
     row = store.run(
-        "SELECT seq, document, act, category, other, undoes, changes FROM judgments "
+        "SELECT undoes, changes, seq, document, act, category, other FROM judgments "
         "WHERE seq = ?",
         (seq,),
     ).fetchone()
     if row is None:
         raise Mistake(f"there is no act {seq}: see the numbers with classmark history")
+    undoes, changes, *columns = row
     newest = max(chain_of(store, seq))
-    if is_undone(store, seq) or (newest != seq and row[5] is not None):
+    if is_undone(store, seq) or (newest != seq and undoes is not None):
         raise Mistake(
             f"act {seq} is undone already; the last word on it is act {newest}: to "
             f"take that back, run classmark undo {newest}"
         )
-    *columns, text = row
-    return _Line._make([*columns, unpacked(text) if text else {}])
+    return _Line._make([*columns, unpacked(changes) if changes else {}])
 
 
 def _undo(store: Store, line: _Line, who: str, within: int | None) -> list[int]:
@@ -125,42 +126,42 @@ def _undo(store: Store, line: _Line, who: str, within: int | None) -> list[int]:
     changes = reversed_changes(line.changes)
     if changes:
         _require_untouched(store, line)
-        _write(store, changes, line)
     elif within is None:
         _require_standing(store, line)
     act = Act(line.document, UNDO, undoes=line.seq, within=within, changes=changes)
-    seqs = [store.append(act, who, (line.category, line.other))]
-    _fall(store, line.seq)
+    seqs = [_append(store, act, line, who)]
+    chain, at = chain_of(store, line.seq), line.seq
+    for sql in cycle(FALL):  # what an undone act undid holds again, and so on
+        store.run(sql, (at,))
+        if (undoes := chain[at]) is None:
+            break
+        at = undoes
     for (part,) in store.run(
         "SELECT seq FROM judgments AS j WHERE within = ? AND NOT EXISTS "
         "(SELECT 1 FROM undone WHERE seq = j.seq) ORDER BY seq DESC",
         (line.seq,),
     ).fetchall():
-        chosen = part if _undone_by(store, part) is None else max(chain_of(store, part))
+        chain = chain_of(store, part)
+        chosen = part if chain[part] is None else max(chain)
         seqs += _undo(store, _line(store, chosen), who, seqs[0])
     _require_kept(store, changes, line)
     return seqs
 
 
-def _fall(store: Store, seq: int) -> None:
-    """An act holds no more; what it undid holds again, and so on down the chain."""
-    falls, at = True, seq
-    while True:
-        if falls:
-            store.run("INSERT INTO undone VALUES (?)", (at,))
-        else:
-            store.run("DELETE FROM undone WHERE seq = ?", (at,))
-        undoes = _undone_by(store, at)
-        if undoes is None:
-            return
-        at, falls = undoes, not falls
-
-
-def _undone_by(store: Store, seq: int) -> int | None:
-    """The number of the act that an act undoes."""
-    sql = "SELECT undoes FROM judgments WHERE seq = ?"
-    (undoes,) = store.run(sql, (seq,)).fetchone()
-    return None if undoes is None else int(undoes)
+def _append(store: Store, act: Act, line: _Line, who: str) -> int:
+    """Append an undoing, if the categories can be as it leaves them."""
+    refused = f"act {line.seq} ({line.act}) cannot be undone"
+    try:
+        seq = store.append(act, who, (line.category, line.other))
+        if not PLACES.isdisjoint(set[str]().union(*(act.changes or {}).values())):
+            taxonomy_of(store.categories())
+    except sqlite3.IntegrityError:
+        raise Mistake(
+            f"{refused}: another category has its id now: rename that one first"
+        ) from None
+    except Mistake as problem:
+        raise Mistake(f"{refused} as things stand: {problem}") from None
+    return seq
 
 
 def chain_of(store: Store, seq: int) -> dict[int, int | None]:
@@ -168,8 +169,6 @@ def chain_of(store: Store, seq: int) -> dict[int, int | None]:
 
     seq : any of them.
     """
-    while (undoes := _undone_by(store, seq)) is not None:
-        seq = undoes
     return dict(store.run(CHAIN, (seq,)).fetchall())
 
 
@@ -181,13 +180,8 @@ def is_undone(store: Store, seq: int) -> bool:
 
 def holds_by(chain: Mapping[int, int | None], seq: int) -> bool:
     """Whether an act would hold, were these undoings the only ones."""
-    undone: set[int] = set()
-    for act in chain:
-        at, falls = chain[act], True
-        while at is not None and at in chain:
-            undone.add(at) if falls else undone.discard(at)
-            at, falls = chain[at], not falls
-    return seq not in undone
+    undoings = (act for act, undoes in chain.items() if undoes == seq)
+    return not any(holds_by(chain, act) for act in undoings)
 
 
 def _require_untouched(store: Store, line: _Line) -> None:
@@ -208,30 +202,16 @@ def _require_untouched(store: Store, line: _Line) -> None:
                 f"{refused}: act {seq} changed the same category since: undo {seq} "
                 "first"
             )
-    now = rows_of(store, set(line.changes))
+    now = store.category_rows(line.changes)
     if any(now[n][field] != line.changes[n][field][1] for n, field in cells):
         raise Mistake(
             f"{refused}: the category is not as it was then: make the change anew"
         )
 
 
-def _write(store: Store, changes: Changes, line: _Line) -> None:
-    refused = f"act {line.seq} ({line.act}) cannot be undone"
-    try:
-        write(store, changes)
-        if any(not fields.keys().isdisjoint(PLACES) for fields in changes.values()):
-            taxonomy_of(store.categories())
-    except sqlite3.IntegrityError:
-        raise Mistake(
-            f"{refused}: another category has its id now: rename that one first"
-        ) from None
-    except Mistake as problem:
-        raise Mistake(f"{refused} as things stand: {problem}") from None
-
-
 def _require_standing(store: Store, line: _Line) -> None:
     pair = {number for number in (line.category, line.other) if number is not None}
-    for row in rows_of(store, pair).values():
+    for row in store.category_rows(pair).values():
         if not row["stands"]:
             raise Mistake(
                 f"act {line.seq} is about the category {row['id']!r}, which is not "
@@ -244,11 +224,10 @@ def _require_kept(store: Store, changes: Changes, line: _Line) -> None:
     for number, fields in changes.items():
         if fields.get("stands") != (1, 0):
             continue
-        (lost,) = store.run(LOST, (number,)).fetchone()
-        (compared,) = store.run(COMPARED, (number,)).fetchone()
-        if lost or compared:
+        (judgments,) = store.run(IN_USE, (number,)).fetchone()
+        if judgments:
             raise Mistake(
                 f"act {line.seq} ({line.act}) cannot be undone: the category that "
-                f"would go is in use (judgments: {lost + compared}): merge it into "
+                f"would go is in use (judgments: {judgments}): merge it into "
                 "another, or retire it"
             )

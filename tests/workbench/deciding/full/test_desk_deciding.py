@@ -22,7 +22,7 @@ from classmark.workbench.deciding.decide import (
 from classmark.workbench.deciding.history import history
 from classmark.workbench.deciding.sheet import lay_out
 from classmark.workbench.project import Project
-from classmark.workbench.store.replay import require_replayed
+from classmark.workbench.store.log import require_replayed
 from classmark.workbench.store.store import Store
 from projects import new_desk
 from workbench.acts import count, say_all, say_at

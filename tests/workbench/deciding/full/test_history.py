@@ -27,7 +27,7 @@ from classmark.workbench.deciding.history import (
     people,
     undo_range,
 )
-from classmark.workbench.store.replay import LogReplay, require_replayed
+from classmark.workbench.store.log import LogReplay, require_replayed
 from projects import new_desk
 
 NAMES = ("bees", "bread", "candles", "wax")

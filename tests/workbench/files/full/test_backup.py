@@ -43,7 +43,7 @@ from classmark.workbench.settings import (
     LearningSettings,
     read_settings,
 )
-from classmark.workbench.store.replay import require_replayed
+from classmark.workbench.store.log import require_replayed
 from classmark.workbench.store.store import Act, Store
 from classmark.workbench.team import people
 from projects import new_project

@@ -17,8 +17,7 @@ from classmark.workbench.deciding.decide import (
 )
 from classmark.workbench.deciding.history import undo_range
 from classmark.workbench.deciding.opinions import differing, readings
-from classmark.workbench.store.log import Act
-from classmark.workbench.store.replay import require_replayed
+from classmark.workbench.store.log import Act, require_replayed
 from classmark.workbench.team.agreement import (
     agreement,
     disagreements,

@@ -245,7 +245,7 @@ def test_a_version_2_store_is_brought_up_to_date(tmp_path):
         assert [entry.seq for entry in entries] == [0, 1, 2, 3, 4]
         replay = LogReplay(entries)
         assert list(replay.names.values()) == ["b", "a", "c"]
-        assert replay.judged("d1").labels == {"a": 2.0}
+        assert replay.judged(store.record("d1")).labels == {"a": 2.0}
         assert store.judge([Act("d2", "assign", "c", 1.0)], "eve") == [5]
         found = store.run("SELECT at, who, rank FROM judgments WHERE seq = 4")
         assert found.fetchone() == ("t", "eve", 4)

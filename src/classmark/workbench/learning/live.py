@@ -40,7 +40,7 @@ from classmark.workbench.learning.lessons import TEST, lesson_by, part_of, spoke
 from classmark.workbench.learning.models import trained_model, with_votes
 from classmark.workbench.results import Learned, Logged
 from classmark.workbench.settings import LearningSettings, with_loss
-from classmark.workbench.store.log import Moment
+from classmark.workbench.store.log import LogReplay
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,7 +86,7 @@ class LiveLearner:
         self,
         project: Project,
         ranker: LiveTextRanker,
-        moment: Moment,
+        moment: LogReplay,
         origin: Origin,
         used: Iterable[int] = (),
     ) -> None:
@@ -216,7 +216,7 @@ class LiveLearner:
         """Teach what is said of each document now; return how many, and set apart."""
         count = apart = 0
         for id_ in track(documents, "learning"):
-            record = self.moment.record(id_)
+            record = self.moment.judged(self.project.store.record(id_))
             with self.lock:
                 count += self._learn_one(record)
             apart += part_of(record) == TEST
@@ -472,7 +472,7 @@ def open_learner(project: Project) -> LiveLearner | None:
             origin = Origin(facts["base"], facts["settings"])
             before = asdict(LearningSettings()) | with_loss(origin.settings)
             if origin.base == base and (base or before == _settings(project)):
-                moment = Moment(project.store, facts["upto"])
+                moment = LogReplay(project.store.log(), facts["upto"])
                 return LiveLearner(project, ranker, moment, origin, facts["used"])
         return None if base else from_nothing(project)
 
@@ -485,15 +485,14 @@ def from_nothing(project: Project) -> LiveLearner | None:
     vectorizer = LiveVectorizer(project.settings.text.analyzer, learning.weighting)
     ranker = PreferenceRanker(learning.loss, learning.C or USUAL_C, time_budget=BUDGET)
     live = LiveTextRanker(vectorizer, ranker)
-    moment = Moment(project.store, -1)
-    return LiveLearner(project, live, moment, Origin("", _settings(project)))
+    return LiveLearner(project, live, LogReplay(), Origin("", _settings(project)))
 
 
 def from_model(
     project: Project,
     model: TextRanker,
     ids: Iterable[str],
-    moment: Moment,
+    moment: LogReplay,
     origin: Origin,
 ) -> LiveLearner | None:
     """Go on from a model just fitted at a moment; None where its learner cannot."""
@@ -501,7 +500,8 @@ def from_model(
     if not isinstance(ranker, PreferenceRanker) or not ranker.can_go_on:
         return None
     number = moment.numbers()
-    used = {number[name] for r in moment.records() for name in spoken_of(r)}
+    records = map(moment.judged, project.store.records())
+    used = {number[name] for record in records for name in spoken_of(record)}
     ranker.set_params(time_budget=BUDGET)
     live = LiveTextRanker.start(model, ids)
     live.categories[:] = [str(number[name]) for name in live.categories]

@@ -26,7 +26,7 @@ from classmark.workbench.learning.live import (
 from classmark.workbench.learning.models import open_model
 from classmark.workbench.learning.train import TrainedModel, fit_at
 from classmark.workbench.results import Cell, Table
-from classmark.workbench.store.log import Moment
+from classmark.workbench.store.log import LogReplay
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project
@@ -60,7 +60,7 @@ def rebuild(project: Project) -> Table:
                 f"the log does not say how model {base} was trained: run classmark "
                 "train"
             )
-        moment = Moment(project.store, upto)
+        moment = LogReplay(project.store.log(), upto)
         fitted = fit_at(project, moment, how)
         if how.strategy in DESCENDING:
             return _compare_trees(project, moment, fitted)
@@ -80,7 +80,7 @@ def rebuild(project: Project) -> Table:
     return Table("Rebuilt from the log", rows, note)
 
 
-def _row(moment: Moment, documents: int, difference: Cell) -> dict[str, Cell]:
+def _row(moment: LogReplay, documents: int, difference: Cell) -> dict[str, Cell]:
     return {
         "acts": moment.acts,
         "documents": documents,
@@ -118,10 +118,12 @@ def _present(project: Project) -> LiveLearner | str:
     return "nothing to compare with" if learner is None else learner
 
 
-def _compare_trees(project: Project, moment: Moment, fitted: TrainedModel) -> Table:
+def _compare_trees(project: Project, moment: LogReplay, fitted: TrainedModel) -> Table:
     """Compare the scores of documents that a top-down model learned from."""
     before = open_model(project.models.folder / base_of(project))
-    texts = [project.text_of(moment.record(id_)) for id_ in fitted.ids[:COMPARED]]
+    texts = [
+        project.text_of(project.store.record(id_)) for id_ in fitted.ids[:COMPARED]
+    ]
     difference: Cell = "other categories"
     if before.categories == fitted.model.categories:
         old, new = before.scores(texts), fitted.model.scores(texts)

@@ -54,7 +54,7 @@ from classmark.workbench.learning.models import (
     voted,
 )
 from classmark.workbench.results import Revoted, Trained
-from classmark.workbench.store.log import Moment, whoami
+from classmark.workbench.store.log import LogReplay, whoami
 
 if TYPE_CHECKING:
     from classmark.evaluation.evaluate import Split
@@ -355,7 +355,7 @@ def train(
     machines : whose workers do what can be parted (a tree's nodes, folds).
     """
     settings = settings or project.settings.learning
-    moment = Moment(project.store)
+    moment = LogReplay(project.store.log())
     working = WorkingFolder(project.models.folder / WORKING)
     bringing = nullcontext() if machines is None else spread_by(machines)
     with working, bringing:
@@ -388,7 +388,7 @@ def train(
     )
 
 
-def _put_in_service(project: Project, fitted: TrainedModel, moment: Moment) -> str:
+def _put_in_service(project: Project, fitted: TrainedModel, moment: LogReplay) -> str:
     """Save a model and put it in service; return its name."""
     facts = {"documents": len(fitted.ids), "seconds": fitted.seconds}
     folder = save_model(
@@ -420,7 +420,7 @@ def _why_later(strategy: Strategy, settings: LearningSettings) -> str:
 
 def fit_at(
     project: Project,
-    moment: Moment,
+    moment: LogReplay,
     settings: LearningSettings,
     *,
     select: bool = False,
@@ -431,7 +431,8 @@ def fit_at(
     working : where what is finished is kept while it goes on.
     """
     require(settings)
-    records = to_learn_from(moment.records(), new_ranker(settings))
+    judged = map(moment.judged, project.store.records())
+    records = to_learn_from(judged, new_ranker(settings))
     if not records:
         raise Mistake(
             f"{project.folder} has no labelled documents to learn from: "

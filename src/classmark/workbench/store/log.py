@@ -9,13 +9,12 @@ from __future__ import annotations
 import getpass
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.progress import track
@@ -200,24 +199,32 @@ def whoami() -> str:
 
 
 class LogReplay:
-    """The state of documents and categories after each entry taken, in order.
+    """The categories and judgments after each entry taken, in order.
 
-    rows : number → the row of a category;  names : number → id of those that stand.
+    Texts are not in the log. upto : the number of the last entry, of those given at
+    first at most this one;  acts : how many were taken;  rows : number → the row of a
+    category;  names : number → id of those that stand.
 
     >>> acts = [LogEntry(1, "d", "assign", 1.0, None, None, None, {}, (1, None))]
     >>> replay = LogReplay(acts)
     >>> replay.names[1] = "a"
-    >>> replay.judged("d").labels
+    >>> replay.judged(Record(Document("d", {}))).labels
     {'a': 1.0}
     """
 
-    def __init__(self, entries: Iterable[LogEntry] = ()) -> None:
+    def __init__(
+        self, entries: Iterable[LogEntry] = (), upto: int | None = None
+    ) -> None:
         self.rows: dict[int, Row] = {}
         self.names: dict[int, str] = {}
+        self.upto, self.acts = -1, 0
         self._undone: set[int] = set()
         self._undoes: dict[int | None, int] = {}
         self._entries: dict[str, list[LogEntry]] = {}
+        self._naming: dict[int, dict[str, None]] = {}
         for entry in entries:
+            if upto is not None and entry.seq > upto:
+                break
             self.take(entry)
 
     def take(self, entry: LogEntry) -> None:
@@ -237,14 +244,31 @@ class LogReplay:
                 seq = self._undoes.get(seq)
         elif entry.document is not None:
             self._entries.setdefault(entry.document, []).append(entry)
+        if entry.document is not None:
+            for category in filter(None, entry.numbers):
+                self._naming.setdefault(category, {})[entry.document] = None
+        self.upto = entry.seq
+        self.acts += 1
 
     def holds(self, seq: int) -> bool:
         """Whether an act is not undone."""
         return seq not in self._undone
 
-    def judged(self, document: str) -> JudgedRecord:
-        """What holds of a document now; its text is not here."""
-        entries = [e for e in self._entries.get(document, []) if self.holds(e.seq)]
+    def naming(self, number: int) -> dict[str, None]:
+        """The documents of which an act ever named a category."""
+        return self._naming.get(number, {})
+
+    def categories(self) -> list[Category]:
+        """The categories that stand, in order of arrival."""
+        return as_categories(dict(sorted(self.rows.items())))
+
+    def numbers(self) -> dict[str, int]:
+        """Id → number of the categories that stand."""
+        return {name: number for number, name in self.names.items()}
+
+    def judged(self, record: Record) -> JudgedRecord:
+        """A document with the statements on it that hold."""
+        entries = [e for e in self._entries.get(record.id, []) if self.holds(e.seq)]
         last = _last_by(entries, STATEMENTS, lambda entry: entry.numbers[0])
         statements = {
             self.names[number]: (entry.act, entry.grade)
@@ -252,7 +276,9 @@ class LogReplay:
             if number in self.names
         }
         return JudgedRecord(
-            Document(document, {}),
+            record.document,
+            meta=record.meta,
+            links=record.links,
             preferences=self._preferences(entries),
             aside=_is_aside(entries),
             **sorted_out(statements),
@@ -292,59 +318,6 @@ def require_replayed(store: Store) -> None:
     if sorted(names) != sorted(replay.names.values()):
         raise damaged(store.engine.place, "categories and log differ")
     for record in store.records():
-        if _with_text(replay.judged(record.id), record) != record:
+        if replay.judged(record) != record:
             reason = f"document {record.id!r} and the log differ"
             raise damaged(store.engine.place, reason)
-
-
-def _with_text(judged: JudgedRecord, record: JudgedRecord) -> JudgedRecord:
-    return replace(
-        judged, document=record.document, meta=record.meta, links=record.links
-    )
-
-
-class Moment(LogReplay):
-    """The categories and the judgments as they were right after act ``upto``.
-
-    Texts are those of today: the log has none. acts : how many acts that were.
-    """
-
-    def __init__(self, store: Store, upto: int | None = None) -> None:
-        super().__init__()
-        self.store = store
-        self.upto, self.acts = -1, 0
-        self._naming: dict[int, dict[str, None]] = {}
-        for entry in store.log():
-            if upto is not None and entry.seq > upto:
-                break
-            self.take(entry)
-
-    def take(self, entry: LogEntry) -> None:
-        """Go on to the next act."""
-        super().take(entry)
-        for number in entry.numbers:
-            if number is not None and entry.document is not None:
-                self._naming.setdefault(number, {})[entry.document] = None
-        self.upto = entry.seq
-        self.acts += 1
-
-    def naming(self, number: int) -> dict[str, None]:
-        """The documents of which an act ever named a category."""
-        return self._naming.get(number, {})
-
-    def categories(self) -> list[Category]:
-        """The categories that stood, in order of arrival."""
-        return as_categories(dict(sorted(self.rows.items())))
-
-    def numbers(self) -> dict[str, int]:
-        """Id → number of the categories that stood."""
-        return {name: number for number, name in self.names.items()}
-
-    def record(self, id_: str) -> JudgedRecord:
-        """A document with the statements on it."""
-        return _with_text(self.judged(id_), self.store.record(id_))
-
-    def records(self) -> Iterator[JudgedRecord]:
-        """All documents of today with the statements on them, in order of arrival."""
-        for record in self.store.records():
-            yield _with_text(self.judged(record.id), record)

@@ -16,7 +16,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import lru_cache
-from typing import Any, NoReturn
+from typing import Any
 
 import psycopg
 from psycopg import errors
@@ -85,37 +85,32 @@ _REMEDIES = {
 }
 
 
-def refuse(place: str, problem: psycopg.Error) -> NoReturn:
-    """Raise the error that a file of SQLite's would give."""
-    reason = first_line(problem)
-    match problem:
-        case psycopg.IntegrityError():
-            raise sqlite3.IntegrityError(reason) from problem
-        case errors.NumericValueOutOfRange():
-            raise OverflowError(reason) from problem
-        case errors.LockNotAvailable():
-            raise in_use(place) from problem
-        case psycopg.DataError():
-            raise Mistake(
-                f"{place} cannot keep this ({reason}): correct it"
-            ) from problem
-        case errors.InsufficientPrivilege():
-            pass
-        case psycopg.ProgrammingError() | errors.InFailedSqlTransaction():
-            raise problem
-    remedy = next(
-        words for kind, words in _REMEDIES.items() if isinstance(problem, kind)
-    )
-    raise DamagedFolder(f"{place} cannot be {remedy.format(reason)}") from problem
-
-
 @contextmanager
 def refusing(place: str) -> Iterator[None]:
-    """Errors of psycopg inside are those of ``refuse``."""
+    """Raise, in the place of psycopg's errors, those that a file of SQLite's gives."""
     try:
         yield
     except psycopg.Error as problem:
-        refuse(place, problem)
+        reason = first_line(problem)
+        match problem:
+            case psycopg.IntegrityError():
+                raise sqlite3.IntegrityError(reason) from problem
+            case errors.NumericValueOutOfRange():
+                raise OverflowError(reason) from problem
+            case errors.LockNotAvailable():
+                raise in_use(place) from problem
+            case psycopg.DataError():
+                refused = f"{place} cannot keep this ({reason}): correct it"
+                raise Mistake(refused) from problem
+            case errors.InsufficientPrivilege():
+                pass
+            case psycopg.ProgrammingError() | errors.InFailedSqlTransaction():
+                raise
+        remedies = (
+            text for kind, text in _REMEDIES.items() if isinstance(problem, kind)
+        )
+        remedy = next(remedies).format(reason)
+        raise DamagedFolder(f"{place} cannot be {remedy}") from problem
 
 
 def first_line(problem: psycopg.Error) -> str:
@@ -147,14 +142,15 @@ class _Number(Loader):
 class Postgres:
     """A connection to the server; it is made again when it was lost between acts.
 
-    place : host, database and schema, as they are shown: without a password.
+    place : host, database and schema, as they are shown: without a password;
+    in_transaction : whether something was begun and is not at its end.
     """
 
     def __init__(self, server: StoreSettings, *, create: bool = False) -> None:
         self._url = os.environ.get(FROM_ENVIRONMENT) or server.url
         self._schema = server.schema
         self.place = _shown(self._url, server.schema)
-        self._begun = False
+        self.in_transaction = False
         self._writes = self._turns = 0
         self._connection = self._connected()
         try:
@@ -163,11 +159,6 @@ class Postgres:
         except BaseException:
             self._connection.close()
             raise
-
-    @property
-    def in_transaction(self) -> bool:
-        """Whether something was begun and is not at its end."""
-        return self._begun
 
     def run(self, sql: str, values: tuple[Any, ...] = ()) -> Any:
         """Run one statement; one that writes, as a transaction."""
@@ -201,7 +192,7 @@ class Postgres:
     def begin(self, *, write: bool) -> None:
         """Begin to write alone, or to read what is there now, whatever others write."""
         self._execute(b"BEGIN" if write else _BEGIN_TO_READ)
-        self._begun = True
+        self.in_transaction = True
         try:
             if write:
                 self._execute(_TURN)
@@ -220,18 +211,18 @@ class Postgres:
                 "history"
             ) from problem
         finally:
-            self._begun = False
+            self.in_transaction = False
 
     def rollback(self) -> None:
         """Let nothing have happened since the beginning."""
-        self._begun = False
+        self.in_transaction = False
         if not self._connection.closed:
             self._execute(b"ROLLBACK")
 
     def state(self) -> tuple[int, int]:
         """How many transactions of others have written, and statements from here."""
         row: Any = self._execute(b"SELECT number FROM turn").fetchone()
-        return int(row[0]) - self._turns - self._begun, self._writes
+        return int(row[0]) - self._turns - self.in_transaction, self._writes
 
     def check(self) -> None:
         """Read every row; one that cannot be read is a ``DamagedFolder``."""
@@ -243,17 +234,18 @@ class Postgres:
         self._connection.close()
 
     def _execute(
-        self, sql: bytes, values: tuple[Any, ...] = (), *, again: bool = True
+        self, sql: bytes, values: tuple[Any, ...] = ()
     ) -> psycopg.RawCursor[Any]:
         """Execute a statement; between acts, on a new connection if it was lost."""
-        try:
-            if self._connection.closed and not self._begun:
-                self._connection = self._connected()
+        with refusing(self.place):
+            try:
+                if not self._connection.closed or self.in_transaction:
+                    return self._connection.execute(sql, values)  # type: ignore[return-value]
+            except psycopg.Error:
+                if self.in_transaction or not self._connection.closed:
+                    raise
+            self._connection = self._connected()
             return self._connection.execute(sql, values)  # type: ignore[return-value]
-        except psycopg.Error as problem:
-            if self._begun or not self._connection.closed or not again:
-                refuse(self.place, problem)
-        return self._execute(sql, values, again=False)
 
     def _connected(self) -> psycopg.Connection[Any]:
         try:

@@ -236,7 +236,7 @@ def without(desk, first, last):
         else:
             kept.append(entry)
     replay = LogReplay(kept)
-    return {id_: replay.judged(id_) for id_ in IDS}
+    return {id_: replay.judged(Record(Document(id_, {}))) for id_ in IDS}
 
 
 def act_at_random(desk, rng):

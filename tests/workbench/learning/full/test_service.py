@@ -126,14 +126,14 @@ def test_the_write_lock_is_free_while_it_learns(tmp_path, monkeypatch):
     with new_desk(tmp_path / "shelf") as desk:
         say_all(desk)
         learner = desk.service.learner
-        plain = learner.moment.record
+        plain = learner.moment.judged
 
-        def slowly(document):
+        def slowly(record):
             begun.set()
             assert go_on.wait(30)
-            return plain(document)
+            return plain(record)
 
-        monkeypatch.setattr(learner.moment, "record", slowly)
+        monkeypatch.setattr(learner.moment, "judged", slowly)
         say_at(desk, "b3", "bees")
         assert begun.wait(30)
         started = time.perf_counter()
@@ -150,14 +150,14 @@ def test_one_who_was_overtaken_says_so_and_the_desk_begins_anew(tmp_path):
     folder = new_project(tmp_path / "shelf")
 
     def but_first(learner):
-        plain = learner.moment.record
+        plain = learner.moment.judged
 
-        def meanwhile(document):
+        def meanwhile(record):
             with Project(folder) as other:
                 learn_at_once(other)
-            return plain(document)
+            return plain(record)
 
-        learner.moment.record = meanwhile
+        learner.moment.judged = meanwhile
 
     with Project(folder) as one:
         teach_all(one)

@@ -14,7 +14,7 @@ from classmark.workbench.deciding.history import history
 from classmark.workbench.project import Project, create, info
 from classmark.workbench.settings import FILE, Settings, StoreSettings, read_settings
 from classmark.workbench.store import postgres, schema
-from classmark.workbench.store.postgres import refuse
+from classmark.workbench.store.postgres import refusing
 from classmark.workbench.store.store import Act, Store
 from classmark.workbench.store.undo import undo
 from projects import new_project
@@ -125,8 +125,8 @@ def test_a_reader_does_not_notice_a_connection_that_was_lost(folder):
     ],
 )
 def test_what_is_wrong_with_the_server_is_told_with_its_remedy(kind, remedy):
-    with pytest.raises(DamagedFolder, match=remedy):
-        refuse("schema x", kind("no luck"))
+    with pytest.raises(DamagedFolder, match=remedy), refusing("schema x"):
+        raise kind("no luck")
 
 
 def test_a_connection_lost_within_a_transaction_loses_all_of_it(store):

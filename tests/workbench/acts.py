@@ -6,7 +6,7 @@ from classmark.rankers.preference import lesson_of
 from classmark.taxonomy.category import Category
 from classmark.workbench.categories import edit
 from classmark.workbench.deciding.decide import Decision, decide, decide_on
-from classmark.workbench.learning.lessons import TEST, lesson_by, part_of
+from classmark.workbench.learning.lessons import TEST, lesson, part_of
 from classmark.workbench.learning.live import learn_at_once, open_learner
 from classmark.workbench.store.undo import undo
 from projects import RIGHT, TEXTS
@@ -48,14 +48,19 @@ def weights(learner):
     return found
 
 
+def unlearned(learner):
+    """The acts that a live ranker has not seen."""
+    return list(learner.project.store.log(learner.moment.upto))
+
+
 def wrong_lessons(project):
     """Documents of which the ranker has learned something else than the log says."""
     learner = open_learner(project)
-    assert not learner.is_behind
+    assert not unlearned(learner)
     dual, labels = learner.ranker.dual, learner.labels
     found = []
     for record in project.store.records():
-        said = None if part_of(record) == TEST else lesson_by(record, labels)
+        said = None if part_of(record) == TEST else lesson(record, labels)
         handle = learner.ranker.handles.get(record.id)
         if said is None or handle is None:
             found += [record.id] * ((said is None) != (handle is None))

@@ -218,13 +218,14 @@ def info(project: Project, *, check: bool = False) -> Table:
 def _in_service(project: Project) -> dict[str, Cell]:
     """The model in service, and how it was trained."""
     from classmark.workbench.learning.fit import by_nodes
-    from classmark.workbench.learning.live import how_trained
+    from classmark.workbench.learning.live import trained_at
 
     current = project.models.current()
     if current is None:
         return {"model in service": None}
     facts: dict[str, Cell] = {"model in service": current.name}
-    if how := how_trained(project, current.name):
+    _, how = trained_at(project, current.name)
+    if how:
         facts |= {"its learner": how.learner, "its strategy": how.strategy}
         if by_nodes(how):
             facts["its base"] = how.base

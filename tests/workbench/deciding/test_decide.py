@@ -163,7 +163,7 @@ def test_revisits_belong_to_an_act_once(project):
             project.store.run(sql)
 
 
-NAMES = ["a", "b", "c", "d"]
+NAMES = {"a": 0, "b": 1, "c": 2, "d": 3}
 
 
 def said(labels=(), **more):
@@ -182,8 +182,6 @@ def test_nothing_is_taught_by_doubt_alone():
     assert lesson(said(), NAMES) is None
     assert lesson(said(unsure=frozenset("a")), NAMES) is None
     assert lesson(said("ab", aside=True), NAMES) is None
-    with pytest.raises(Mistake, match="'d' teaches nothing"):
-        taught([said()], NAMES)
 
 
 def test_primary_is_above_the_other_labels():

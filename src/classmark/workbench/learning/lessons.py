@@ -25,7 +25,7 @@ Lesson = PreferenceGraph | list[int]
 
 
 def lesson(
-    record: Record, categories: Sequence[str], grades: str = "equal"
+    record: Record, number: Mapping[str, int], grades: str = "equal"
 ) -> Lesson | None:
     """What one document teaches: its label numbers, a graph, or nothing.
 
@@ -35,24 +35,13 @@ def lesson(
     category is below the labels as all others are; where there is no label, below the
     threshold. An explicit preference is added; where it contradicts the labels, it
     replaces what they say of its two categories. A document set aside teaches nothing.
+    number : of each category, from 0 to as many as there are.
 
     >>> from classmark.corpus.documents import Document
     >>> labels = {"a": 1.0, "b": 2.0}
     >>> record = JudgedRecord(Document("d", {}), labels, primary=frozenset("b"))
-    >>> lesson(record, ["a", "b", "c"]).edges()
+    >>> lesson(record, {"a": 0, "b": 1, "c": 2}).edges()
     [(0, 2), (1, 0), (1, 2)]
-    """
-    return lesson_by(record, _numbers(categories), grades)
-
-
-def lesson_by(
-    record: Record, number: Mapping[str, int], grades: str = "equal"
-) -> Lesson | None:
-    """As ``lesson``, with the number of each category, from 0 to as many as there are.
-
-    >>> from classmark.corpus.documents import Document
-    >>> lesson_by(JudgedRecord(Document("d", {}), {"b": 1.0}), {"a": 1, "b": 0})
-    [0]
     """
     if grades not in GRADES:
         raise Mistake(f"grades is {grades!r}: use {' or '.join(GRADES)}")
@@ -78,17 +67,10 @@ def lesson_by(
 
 
 def taught(
-    records: Sequence[Record], categories: Sequence[str], grades: str = "equal"
+    records: Sequence[Record], number: Mapping[str, int], grades: str = "equal"
 ) -> list[PreferenceGraph] | None:
-    """The lessons of documents as graphs, or None where all are labels alone.
-
-    A ``Mistake`` names a document that teaches nothing.
-    """
-    number = _numbers(categories)
-    lessons = [lesson_by(record, number, grades) for record in records]
-    for record, each in zip(records, lessons, strict=True):
-        if each is None:
-            raise Mistake(f"document {record.id!r} teaches nothing: leave it out")
+    """The lessons of documents as graphs, or None where all are labels alone."""
+    lessons = [lesson(record, number, grades) for record in records]
     if not any(isinstance(each, PreferenceGraph) for each in lessons):
         return None
     return [
@@ -97,10 +79,6 @@ def taught(
         else PreferenceGraph.multilabel(len(number), each or ())
         for each in lessons
     ]
-
-
-def _numbers(categories: Iterable[str]) -> dict[str, int]:
-    return {name: number for number, name in enumerate(categories)}
 
 
 def teaches(record: Record, *, graphs: bool = True) -> bool:
@@ -179,10 +157,10 @@ def collected(
         for category in categories
         if category.id in used or (category.id in leaves and category.status == ACTIVE)
     ]
-    number = _numbers(names)
+    number = {name: number for number, name in enumerate(names)}
     return LabelledTexts(
         [project.text_of(record) for record in records],
         [sorted(number[name] for name in record.labels) for record in records],
         names,
-        taught(records, names, grades),
+        taught(records, number, grades),
     )

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from copy import copy
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
@@ -30,13 +30,8 @@ from classmark.storage import sync_folder
 from classmark.taxonomy.category import ACTIVE, taxonomy_of
 from classmark.validation import byte_size
 from classmark.weighting.live import LiveVectorizer
-from classmark.workbench.learning.fit import (
-    DESCENDING,
-    PLAIN,
-    by_margins,
-    by_nodes,
-)
-from classmark.workbench.learning.lessons import TEST, lesson_by, part_of, spoken_of
+from classmark.workbench.learning.fit import DESCENDING, PLAIN, by_margins, by_nodes
+from classmark.workbench.learning.lessons import TEST, lesson, part_of, spoken_of
 from classmark.workbench.learning.models import trained_model, with_votes
 from classmark.workbench.results import Learned, Logged
 from classmark.workbench.settings import LearningSettings, with_loss
@@ -45,6 +40,7 @@ from classmark.workbench.store.log import LogReplay
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from classmark.workbench.learning.train import TrainedModel
     from classmark.workbench.project import Project
     from classmark.workbench.store.log import JudgedRecord, LogEntry
     from classmark.workbench.store.store import Store
@@ -62,14 +58,6 @@ TERMS, ITEM = 20, 8  # new terms of a document, about; bytes of a weight
 Writing = Callable[[], AbstractContextManager[object]]
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Where live learning began: the model's name, or "", and the settings then."""
-
-    base: str
-    settings: dict[str, Any]
-
-
 class Overtaken(Mistake):
     """Another has learned the same acts meanwhile: open the learner anew."""
 
@@ -77,6 +65,7 @@ class Overtaken(Mistake):
 class LiveLearner:
     """A live ranker and the moment of the log it has come to.
 
+    base, settings : the model that live learning began with, or "", and how it learns;
     used : the numbers of the categories that some document was ever put in;  labels :
     the present id of each category, in order, and its number in the ranker;  lock :
     held while the ranker changes;  writing : makes a short transaction of the store.
@@ -87,11 +76,12 @@ class LiveLearner:
         project: Project,
         ranker: LiveTextRanker,
         moment: LogReplay,
-        origin: Origin,
+        base: str,
+        settings: dict[str, Any],
         used: Iterable[int] = (),
     ) -> None:
-        self.project, self.ranker = project, ranker
-        self.moment, self.origin = moment, origin
+        self.project, self.ranker, self.moment = project, ranker, moment
+        self.base, self.settings = base, settings
         self.used = set(used)
         self.lock = RLock()
         self.writing: Writing = project.store.transaction
@@ -108,12 +98,7 @@ class LiveLearner:
     @property
     def has_learned(self) -> bool:
         """Whether there is anything it could rank by."""
-        return bool(self.origin.base) or len(self.ranker.dual) > 0
-
-    @property
-    def is_behind(self) -> bool:
-        """Whether there are acts it has not seen."""
-        return any(True for _ in self.project.store.log(self.moment.upto))
+        return bool(self.base) or len(self.ranker.dual) > 0
 
     def model(self) -> TextRanker:
         """The ranker with the present ids of its categories."""
@@ -165,14 +150,14 @@ class LiveLearner:
         new = lives.folder / f".{os.getpid()}.new"
         shutil.rmtree(new, ignore_errors=True)
         facts = {
-            "base": self.origin.base,
-            "settings": self.origin.settings,
+            "base": self.base,
+            "settings": self.settings,
             "upto": self.moment.upto,
             "used": sorted(self.used),
         }
         self.ranker.save(new, facts)
         with self.writing():
-            if base_of(self.project) != self.origin.base:
+            if base_of(self.project) != self.base:
                 shutil.rmtree(new)
                 return
             folder = lives.next()
@@ -231,10 +216,11 @@ class LiveLearner:
         if not is_apart and not spoken <= self.used:
             self.used |= spoken
             self._show()
-        grades = self.origin.settings["grades"]
-        lesson = None if is_apart else lesson_by(record, self.labels, grades)
-        changed = self.ranker.teach(id_, self.project.text_of(record), lesson)
-        return changed or lesson is not None
+        taught = None
+        if not is_apart:
+            taught = lesson(record, self.labels, self.settings["grades"])
+        changed = self.ranker.teach(id_, self.project.text_of(record), taught)
+        return changed or taught is not None
 
     def _revisit(self, documents: int) -> int:
         """Visit documents again; return how many visits.
@@ -469,11 +455,11 @@ def open_learner(project: Project) -> LiveLearner | None:
         base, folder = base_of(project), project.lives.current()
         if folder is not None:
             ranker, facts = LiveTextRanker.open(folder)
-            origin = Origin(facts["base"], facts["settings"])
-            before = asdict(LearningSettings()) | with_loss(origin.settings)
-            if origin.base == base and (base or before == _settings(project)):
+            how, used = facts["settings"], facts["used"]
+            before = asdict(LearningSettings()) | with_loss(how)
+            if facts["base"] == base and (base or before == _settings(project)):
                 moment = LogReplay(project.store.log(), facts["upto"])
-                return LiveLearner(project, ranker, moment, origin, facts["used"])
+                return LiveLearner(project, ranker, moment, base, how, used)
         return None if base else from_nothing(project)
 
 
@@ -485,44 +471,33 @@ def from_nothing(project: Project) -> LiveLearner | None:
     vectorizer = LiveVectorizer(project.settings.text.analyzer, learning.weighting)
     ranker = PreferenceRanker(learning.loss, learning.C or USUAL_C, time_budget=BUDGET)
     live = LiveTextRanker(vectorizer, ranker)
-    return LiveLearner(project, live, LogReplay(), Origin("", _settings(project)))
+    return LiveLearner(project, live, LogReplay(), "", _settings(project))
 
 
 def from_model(
-    project: Project,
-    model: TextRanker,
-    ids: Iterable[str],
-    moment: LogReplay,
-    origin: Origin,
+    project: Project, fitted: TrainedModel, moment: LogReplay, base: str
 ) -> LiveLearner | None:
     """Go on from a model just fitted at a moment; None where its learner cannot."""
-    ranker = model.ranker.simple
+    ranker = fitted.model.ranker.simple
     if not isinstance(ranker, PreferenceRanker) or not ranker.can_go_on:
         return None
     number = moment.numbers()
     records = map(moment.judged, project.store.records())
     used = {number[name] for record in records for name in spoken_of(record)}
     ranker.set_params(time_budget=BUDGET)
-    live = LiveTextRanker.start(model, ids)
+    live = LiveTextRanker.start(fitted.model, fitted.ids)
     live.categories[:] = [str(number[name]) for name in live.categories]
-    return LiveLearner(project, live, moment, origin, used)
-
-
-def how_trained(project: Project, base: str) -> LearningSettings | None:
-    """The settings a model was trained with, as the log says; None if it does not."""
-    return trained_at(project, base)[1]
+    return LiveLearner(project, live, moment, base, asdict(fitted.settings), used)
 
 
 def trained_at(
     project: Project, base: str
 ) -> tuple[int | None, LearningSettings | None]:
     """The last act a model was trained on, and how; None where the log does not say."""
-    detail = project.store.last_event(TRAINED, model=base)
-    settings = detail.get("settings")
-    if not settings:
-        return detail.get("upto"), None
-    # the first models were trained before there were strategies
-    how = LearningSettings(**{"strategy": PLAIN} | with_loss(settings))
+    detail, how = project.store.last_event(TRAINED, model=base), None
+    if settings := detail.get("settings"):
+        # the first models were trained before there were strategies
+        how = LearningSettings(**{"strategy": PLAIN} | with_loss(settings))
     return detail.get("upto"), how
 
 
@@ -540,7 +515,7 @@ def _why_later(project: Project) -> str:
         learning = project.settings.learning
         name = learning.loss if learning.learner == "plm" else learning.learner
         return f"not learned yet: {name} learns from all at once, with classmark train"
-    how = how_trained(project, base)
+    _, how = trained_at(project, base)
     if how and how.strategy in DESCENDING:
         return (
             f"kept in the log, not learned yet: model {base} goes down the tree "

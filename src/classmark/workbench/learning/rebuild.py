@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +15,6 @@ from classmark.workbench.learning.fit import (
 )
 from classmark.workbench.learning.live import (
     LiveLearner,
-    Origin,
     base_of,
     from_model,
     from_nothing,
@@ -64,8 +62,7 @@ def rebuild(project: Project) -> Table:
         fitted = fit_at(project, moment, how)
         if how.strategy in DESCENDING:
             return _compare_trees(project, moment, fitted)
-        origin = Origin(base, asdict(how))
-        after = from_model(project, fitted.model, fitted.ids, moment, origin)
+        after = from_model(project, fitted, moment, base)
     if after is None:
         raise Mistake(_remedy(how or project.settings.learning))
     with project.store.transaction():

@@ -6,12 +6,12 @@ import fcntl
 import os
 import shutil
 import time
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Sequence
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -46,7 +46,7 @@ from classmark.workbench.learning.fit import (
     task_of,
 )
 from classmark.workbench.learning.lessons import collected, to_learn_from
-from classmark.workbench.learning.live import TRAINED, Origin, from_model
+from classmark.workbench.learning.live import TRAINED, from_model
 from classmark.workbench.learning.models import (
     Beside,
     PathCalibrator,
@@ -60,7 +60,6 @@ if TYPE_CHECKING:
     from classmark.evaluation.evaluate import Split
     from classmark.machines.cluster import Machines
     from classmark.rankers.linear import LinearRanker
-    from classmark.rankers.preference import PreferenceRanker
     from classmark.rankers.text_ranker import TextRanker
     from classmark.workbench.learning.fit import FittedModel, Strategy, TrainingTask
     from classmark.workbench.project import Project
@@ -175,26 +174,20 @@ def _held_out(
     ranker, rows = fitted.model.ranker, rows_from(fitted.X)
     texts = [task.collection.labels[i] for i in which]
     labels = labels_from(texts, len(rows), len(fitted.model.categories))
-    if isinstance(ranker, TopDownRanker):
-        # one fold after the other: it is nodes that machines share
-        labelled = np.flatnonzero(np.diff(labels.starts) > 0)
-        parts = [(labelled[a], labelled[b]) for a, b in _five_folds(len(labelled))]
-        parts = sample_tests(parts[: 1 if len(labelled) > MANY else 5], labels)
-        scores = _scored_in_turn(_fit_nodes, parts, ranker, rows, labels, working)
-    elif working is not None and _is_sparse_with_blocks(ranker):
-        parts = sample_tests(_five_folds(len(rows)), labels)
-        scores = _scored_in_turn(_fit_blocks, parts, ranker, rows, labels, working)
+    among = np.arange(len(rows))
+    if is_tree := isinstance(ranker, TopDownRanker):
+        among = np.flatnonzero(np.diff(labels.starts) > 0)
+    parts = [(among[a], among[b]) for a, b in folds(len(among), 5, random_state=0)]
+    parts = sample_tests(parts[: 1 if is_tree and len(among) > MANY else 5], labels)
+    if is_tree or (working is not None and _is_sparse_with_blocks(ranker)):
+        scores = _scored_in_turn(parts, ranker, rows, labels, working)
     else:
-        parts = sample_tests(_five_folds(len(rows)), labels)
         parameters = ranker.get_params(deep=False)
         if isinstance(ranker, TaxonomyRanker):
             parameters |= ranker.setting_._asdict()
         lessons = task.collection.lessons(ranker, which)
-        shared = (
-            type(ranker)(**parameters),
-            rows,
-            lessons if is_graphs(lessons) else labels,
-        )
+        fresh = type(ranker)(**parameters)
+        shared = (fresh, rows, lessons if is_graphs(lessons) else labels)
         scores = spread(scored_apart, parts, shared, "calibrating")
     fold = np.repeat(np.arange(len(parts)), [len(tested) for _, tested in parts])
     documents = np.concatenate([tested for _, tested in parts])
@@ -202,43 +195,29 @@ def _held_out(
     return labels, HeldOut(*held_out)
 
 
-def _five_folds(count: int) -> list[Split]:
-    return list(folds(count, 5, random_state=0))
-
-
 def _scored_in_turn(
-    fit_fold: Callable[[Any, Rows, Rows, Path | None], LinearRanker],
-    parts: list[Split],
-    ranker: LinearRanker,
-    rows: Rows,
-    labels: Rows,
-    working: Path | None,
+    parts: list[Split], ranker: Any, rows: Rows, labels: Rows, working: Path | None
 ) -> list[Floats]:
-    """Scores of each fold by a ranker fitted on the others, what is finished kept."""
-    scores = []
+    """Scores of each fold by a ranker fitted on the others, what is finished kept.
+
+    One fold after the other: it is nodes, or blocks of labels, that machines share.
+    """
+    scores, parameters = [], ranker.get_params(deep=False)
     for fold, (train, tested) in enumerate(track(parts, "calibrating", len(parts))):
-        folder = None if working is None else working / f"fold-{fold}"
-        fresh = fit_fold(ranker, take(rows, train), take(labels, train), folder)
+        folder: Any = None if working is None else working / f"fold-{fold}"
+        seen, lessons = take(rows, train), take(labels, train)
+        if isinstance(ranker, TopDownRanker):
+            as_pruned = {"taxonomy": ranker.classifier_.taxonomy, "prune": None}
+            fresh = TopDownRanker(**parameters | as_pruned)
+            fresh.working = folder
+            fresh.fit(seen, lessons)
+        else:
+            from classmark.machines.labels import fit_blocks
+
+            fresh = type(ranker)(**parameters)
+            fit_blocks(None, fresh, seen, lessons, folder)
         scores.append(fresh.decision_function(take(rows, tested)))
     return scores
-
-
-def _fit_nodes(
-    ranker: TopDownRanker, rows: Rows, labels: Rows, folder: Path | None
-) -> LinearRanker:
-    as_pruned = {"taxonomy": ranker.classifier_.taxonomy, "prune": None}
-    fresh = TopDownRanker(**ranker.get_params(deep=False) | as_pruned)
-    fresh.working = folder
-    return fresh.fit(rows, labels)
-
-
-def _fit_blocks(
-    ranker: PreferenceRanker, rows: Rows, labels: Rows, folder: Any
-) -> LinearRanker:
-    from classmark.machines.labels import fit_blocks
-
-    fresh = type(ranker)(**ranker.get_params(deep=False))
-    return fit_blocks(None, fresh, rows, labels, folder)
 
 
 def _is_sparse_with_blocks(ranker: LinearRanker) -> bool:
@@ -254,7 +233,7 @@ LOCK = ".lock"  # held by whoever uses the folder it is in
 SECONDS = 0.05  # to wait for somebody who is just removing it
 
 
-class WorkingFolder:
+class WorkingFolder(ExitStack):
     """The working folders of trainings, by name; of these the one that is claimed.
 
     Others may be at work beside it: what is in use is left alone. What was left by
@@ -262,17 +241,18 @@ class WorkingFolder:
     """
 
     def __init__(self, folder: Path) -> None:
+        super().__init__()
         self.folder = folder
-        self._claimed: tuple[Path, BinaryIO] | None = None
+        self._claimed: Path | None = None
 
     def claim(self, name: str) -> Path:
         """Return the folder of this name; it stays as long as it is held."""
-        place = self.folder / name
+        self._claimed = place = self.folder / name
         make_folder(place)
         while (file := _locked(place, fcntl.LOCK_SH)) is None:
             time.sleep(SECONDS)
             make_folder(place)
-        self._claimed = place, file
+        self.enter_context(file)
         for other in self.folder.iterdir():
             if other.is_dir() and other.name != name:
                 _remove(other)
@@ -280,37 +260,21 @@ class WorkingFolder:
 
     def remove(self) -> None:
         """Remove what was claimed: it is not needed any more."""
+        self.close()
         if self._claimed is not None:
-            place = self._claimed[0]
-            self._free()
-            _remove(place)
+            _remove(self._claimed)
         with suppress(OSError):  # others are at work in it
             self.folder.rmdir()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._free()
-
-    def _free(self) -> None:
-        if self._claimed is not None:
-            self._claimed[1].close()
-            self._claimed = None
 
 
 def _locked(place: Path, how: int) -> BinaryIO | None:
     """Lock a folder; None where others do not allow it, or removed it meanwhile."""
-    with suppress(FileNotFoundError, BlockingIOError):
-        file = (place / LOCK).open("a+b")
-        try:
-            fcntl.flock(file, how | fcntl.LOCK_NB)
-            if os.path.samestat(os.fstat(file.fileno()), (place / LOCK).stat()):
-                return file
-        except BaseException:
-            file.close()
-            raise
-        file.close()
+    with suppress(FileNotFoundError, BlockingIOError), ExitStack() as closing:
+        file = closing.enter_context((place / LOCK).open("a+b"))
+        fcntl.flock(file, how | fcntl.LOCK_NB)
+        if os.path.samestat(os.fstat(file.fileno()), (place / LOCK).stat()):
+            closing.pop_all()
+            return file
     return None
 
 
@@ -362,8 +326,7 @@ def train(
         fitted = fit_at(project, moment, settings, select=select, working=working)
         name = _put_in_service(project, fitted, moment)
         working.remove()
-    origin = Origin(name, asdict(fitted.settings))
-    if learner := from_model(project, fitted.model, fitted.ids, moment, origin):
+    if learner := from_model(project, fitted, moment, name):
         learner.save()
     model, strategy, calibrator = fitted.model, fitted.strategy, fitted.model.calibrator
     return Trained(

@@ -274,7 +274,7 @@ def test_a_model_that_can_be_learned_from_only_later(desk, monkeypatch):
     go_on.set()
     assert job.wait(60).state == "done"
     assert desk.learned(30)
-    assert desk.service.learner.origin.base == "000001"
+    assert desk.service.learner.base == "000001"
 
 
 def test_after_training_the_desk_asks_the_new_model(desk):
@@ -285,4 +285,4 @@ def test_after_training_the_desk_asks_the_new_model(desk):
     assert desk.service.base == "000001"
     assert say_at(desk, "b3", "bees").number > 0
     assert desk.learned(30)
-    assert desk.service.learner.origin.base == "000001"
+    assert desk.service.learner.base == "000001"

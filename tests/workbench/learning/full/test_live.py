@@ -30,7 +30,7 @@ from classmark.workbench.project import Project
 from classmark.workbench.settings import FILE, LearningSettings
 from classmark.workbench.store.undo import undo
 from projects import NAMES, TEXTS, new_project
-from workbench.acts import say, teach_all, weights, wrong_lessons
+from workbench.acts import say, teach_all, unlearned, weights, wrong_lessons
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_after_training_it_goes_on_from_the_model(project):
     train(project)
     learner = open_learner(project)
     assert len(learner.ranker.handles) == 9
-    assert learner.origin.base == "000001"
+    assert learner.base == "000001"
     project.store.put_documents([Record(Document("n", {"text": "beeswax moulds"}))])
     say(project, "n", "candles")
     assert first(project, "beeswax") == "candles"
@@ -210,9 +210,9 @@ def test_what_was_logged_and_not_learned_is_caught_up(project):
     say(project, "b1", "bees")
     say(project, "c1", "candles", learn=False)
     say(project, "c2", "candles", learn=False)
-    assert open_learner(project).is_behind
+    assert unlearned(open_learner(project))
     assert first(project, "wick") == "candles"
-    assert not open_learner(project).is_behind
+    assert not unlearned(open_learner(project))
     assert rebuild(project).rows[0]["difference"] == 0.0
     say(project, "d1", "bread", learn=False)
     assert say(project, "d2", "bread").documents == 2
@@ -265,7 +265,7 @@ def test_training_meanwhile_is_not_undone_by_an_older_ranker(project):
     older = open_learner(project)
     train(project)
     older.save()
-    assert open_learner(project).origin.base == "000001"
+    assert open_learner(project).base == "000001"
 
 
 def test_other_settings_begin_anew(project):
@@ -275,7 +275,7 @@ def test_other_settings_begin_anew(project):
     with Project(project.folder) as again:
         learner = open_learner(again)
         assert learner.ranker.ranker.C == 0.25
-        assert learner.is_behind
+        assert unlearned(learner)
         assert say(again, "b1", "bees").documents == 1
         assert first(again, "honey") == "bees"
         assert rebuild(again).rows[0]["difference"] == 0.0

@@ -173,7 +173,8 @@ def act_form(
         case "undo":
             saved = f"{len(open_searches.undo(desk, who.name, number))} taken back"
         case "redo":
-            saved = f"{len(open_searches.redo(desk, who.name, number))} brought back"
+            marks = open_searches.undo(desk, who.name, number, redo=True)
+            saved = f"{len(marks)} brought back"
         case "screen":
             number, saved = open_searches.screen(desk, who.name, number), "begun"
     return _back(number, saved)
@@ -377,7 +378,7 @@ def redo(
     desk: OpenDesk, who: Classifier, number: SearchNumber, top: Top = 20
 ) -> SearchView:
     """Bring back what you took back last."""
-    open_searches.redo(desk, who.name, number)
+    open_searches.undo(desk, who.name, number, redo=True)
     return open_searches.show(desk, number, top)
 
 

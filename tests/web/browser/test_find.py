@@ -35,7 +35,7 @@ def settled(page, before):
 def said(served, number=1):
     store = served.desk.store
     marks = current_marks(store, search_by_number(store, number))
-    return {each.mark.document: each.mark.act for each in marks}
+    return {mark.document: mark.act for mark in marks}
 
 
 def begin(page, text="bees, hives and honey in winter"):

@@ -1,5 +1,7 @@
 """More like these: examples in, documents out, every answer learned from and kept."""
 
+import re
+
 import pytest
 
 from classmark.corpus.documents import Document
@@ -21,6 +23,7 @@ from classmark.workbench.examples.searches import (
     acts_by_document,
     current_marks,
     open_search,
+    undo_marks,
 )
 from classmark.workbench.files.importing import import_records
 from classmark.workbench.project import Project
@@ -101,7 +104,7 @@ def test_yes_and_no_are_learned_from_kept_and_taken_back(project):
     ranks = {found.id: found for found in held.rank(len(TEXTS)).hits}
     held.mark(["b3"], ["c1", "d1"])
     assert not {"b1", "b3", "c1", "d1"} & set(ids(held.rank(99)))
-    marked = current_marks(project.store, held.search)[1].mark
+    marked = current_marks(project.store, held.search)[1]
     assert (marked.document, marked.act, marked.origin) == ("b3", "yes", "likely")
     assert (marked.rank, marked.score) == (ranks["b3"].rank, ranks["b3"].score)
     rows = [list(TEXTS).index(id_) for id_ in ("c1", "c3")]
@@ -112,7 +115,8 @@ def test_yes_and_no_are_learned_from_kept_and_taken_back(project):
     held.undo()
     assert held.scores == pytest.approx(before, abs=1e-3)
     assert acts(project) == {"b1": "example"}
-    held.redo()
+    undo_marks(project.store, held.search, redo=True)
+    held.learn()
     assert held.scores == pytest.approx(warm, abs=1e-2)
     held.undo()
     with pytest.raises(Mistake, match="is left without examples"):
@@ -191,18 +195,21 @@ def test_a_category_gives_examples_and_what_is_rejected_from_it(project):
 
 def test_a_cut_query_tells_what_it_loses(project):
     held = opened(project, said("b1", no=("d1",), terms=2))
-    told = held.cut_loss(3)
-    assert (told.terms, told.k) == (2, 3)
-    assert told.of > 2
-    assert 0 <= told.share <= 1
-    assert (told.before, told.after) == (1, 1)
-    assert held.rank(3).nonzero == 2
-    assert held.rank(3).notes[0].startswith(f"cut to 2 of {told.of} terms")
-    whole = opened(project, said(terms=10**6)).cut_loss(8)
-    assert (whole.share, whole.terms) == (1, whole.of)
-    assert opened(project).cut_loss(3) is None
+    cut = held.rank(3)
+    assert cut.nonzero == 2
+    (note,) = cut.notes
+    terms, of, share, k = re.match(
+        r"cut to (\d+) of (\d+) terms: (\d+)% of the whole query's first (\d+) are",
+        note,
+    ).groups()
+    assert (terms, k) == ("2", "3")
+    assert int(of) > 2
+    assert 0 <= int(share) <= 100
+    assert note.endswith("on the judged documents 1.000 before, 1.000 after")
+    (whole,) = opened(project, said(terms=10**6)).rank(8).notes
+    assert f"cut to {of} of {of} terms: 100% of" in whole
+    assert not opened(project).rank(3).notes
     lone = opened(project, said("b1", terms=2), "lone")
-    assert lone.cut_loss(3).before is None
     assert "average precision" not in lone.rank().notes[0]
 
 

@@ -18,7 +18,6 @@ from classmark.workbench.examples.searches import (
     current_marks,
     list_searches,
     open_search,
-    redo_marks,
     search_by_number,
     undo_marks,
 )
@@ -42,9 +41,7 @@ def store(tmp_path, any_store):
 
 
 def held(store, search):
-    return {
-        found.mark.document: found.mark.act for found in current_marks(store, search)
-    }
+    return {mark.document: mark.act for mark in current_marks(store, search)}
 
 
 def test_searches_are_opened_by_name_and_the_last_used_comes_first(store):
@@ -56,9 +53,9 @@ def test_searches_are_opened_by_name_and_the_last_used_comes_first(store):
     add_marks(store, first, [Mark("d1", "example")], "eve")
     assert [search.name for search in list_searches(store)] == ["first", "second"]
     assert open_search(store, kind="screen").name == "a screening"
-    changed = change_settings(store, first, {"C": 2.0})
+    changed = change_settings(store, first, C=2.0)
     assert open_search(store, "first") == changed
-    assert changed.settings == {"C": 2.0, "kind": "like"}
+    assert changed.settings == {"method": "auto", "C": 2.0, "kind": "like"}
 
 
 def test_names_that_are_wrong_are_refused(store):
@@ -83,7 +80,7 @@ def test_the_last_word_on_a_document_holds(store):
     add_marks(store, search, [Mark("d2", "no", "random", 7, 0.25)])
     add_marks(store, other, [Mark("d2", "skip")])
     assert held(store, search) == {"d1": "example", "d2": "no"}
-    assert current_marks(store, search)[1].mark == Mark("d2", "no", "random", 7, 0.25)
+    assert current_marks(store, search)[1] == Mark("d2", "no", "random", 7, 0.25)
 
 
 def test_undo_takes_back_step_after_step_and_redo_brings_them_again(store):
@@ -98,11 +95,11 @@ def test_undo_takes_back_step_after_step_and_redo_brings_them_again(store):
     assert held(store, search) == {"d3": "skip"}
     with pytest.raises(Mistake, match="eve has nothing to undo in search 's'"):
         undo_marks(store, search, "eve")
-    assert redo_marks(store, search, "eve") == steps[0]
-    assert redo_marks(store, search, "eve") == steps[1]
+    assert undo_marks(store, search, "eve", redo=True) == steps[0]
+    assert undo_marks(store, search, "eve", redo=True) == steps[1]
     assert held(store, search) == {"d1": "example", "d2": "no", "d3": "skip"}
     with pytest.raises(Mistake, match="nothing to bring back"):
-        redo_marks(store, search, "eve")
+        undo_marks(store, search, "eve", redo=True)
 
 
 @given(
@@ -125,7 +122,7 @@ def test_undo_and_redo_are_those_of_an_editor(acts):
                 undo_marks(store, search)
                 undone.append(done.pop())
             elif act == "redo" and undone:
-                redo_marks(store, search)
+                undo_marks(store, search, redo=True)
                 done.append(undone.pop())
             elif isinstance(act, dict):
                 add_marks(store, search, [Mark(id_, it) for id_, it in act.items()])

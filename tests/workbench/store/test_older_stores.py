@@ -70,7 +70,7 @@ def test_what_the_later_formats_said_still_holds(tmp_path, version):
         assert [e.revisits for e in store.log(2)][:1] == [4]
         if version >= 4:
             marks = current_marks(store, open_search(store, "nests"))
-            assert [found.mark.document for found in marks] == ["d1", "d2"]
+            assert [mark.document for mark in marks] == ["d1", "d2"]
         if version >= 5:
             assert read_impressions(store)[0].clicked == {"d2"}
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from classmark.arrays import Array, Floats, Ints
+from classmark.arrays import Floats, Ints
 from classmark.examples.problem import some
 from classmark.examples.query import ExampleQuery
 from classmark.formats.records import Record
@@ -26,8 +27,7 @@ from classmark.workbench.examples.searches import (
     StoredSearch,
 )
 from classmark.workbench.examples.vectors import (
-    DocumentVectors,
-    SpreadVectors,
+    AnyVectors,
     rows_of_texts,
     vectors_of,
     words_behind,
@@ -140,71 +140,51 @@ class SearchView:
 
 
 class Explainer:
-    """Shows documents with the words that make their scores."""
+    """Shows documents with the words that make their scores.
 
-    def __init__(self, vectors: DocumentVectors | SpreadVectors) -> None:
-        self.vectors = vectors
+    row : of each document;  words : term → a word that became it;  marks : document →
+    the act that holds, if a search has marks.
+    """
+
+    def __init__(self, project: Project, vectors: AnyVectors) -> None:
+        self.project, self.vectors = project, vectors
         self.row = {id_: row for row, id_ in enumerate(vectors.ids)}
         self.terms = vectors.vectorizer.vocabulary_.terms
         self.words: dict[str, str] = {}
+        self.marks: dict[str, MarkAct] = {}
 
     def best(
-        self,
-        project: Project,
-        scores: Floats,
-        weights: Floats,
-        k: int,
-        *,
-        snippets: bool = False,
+        self, scores: Floats, weights: Floats, k: int, *, snippets: bool = False
     ) -> list[DocumentHit]:
         """The best k documents by their scores; those of -inf are left out."""
         rows = [int(row) for row in top(scores, k) if scores[row] > -np.inf]
         scored = [(self.vectors.ids[row], float(scores[row])) for row in rows]
-        return self.hits(project, scored, weights, snippets=snippets)
+        return self.hits(scored, weights, snippets=snippets)
 
     def hits(
         self,
-        project: Project,
-        scored: Iterable[tuple[str, float | None]],
+        scored: Sequence[tuple[str, float | None]],
         weights: Floats,
         *,
         snippets: bool = False,
     ) -> list[DocumentHit]:
         """Documents with their scores, in this order, and the words that make them."""
-        scored, analyzer = list(scored), self.vectors.vectorizer.analyzer_
+        analyzer = self.vectors.vectorizer.analyzer_
         rows = some(self.vectors.rows, [self.row[id_] for id_, _ in scored])
         hits = []
         for rank, (id_, score) in enumerate(scored, start=1):
-            document = project.store.document(id_)
-            words = self.read(project, document) if rank <= READ else self.words
+            document = self.project.store.document(id_)
+            words = self.read(document) if rank <= READ else self.words
             columns, values = rows.row(rank - 1)
             parts = weights[columns] * values
             best = [at for at in top(parts, REASONS) if parts[at] > 0]
             why = {self._word(int(columns[at]), words): float(parts[at]) for at in best}
-            terms = {self.terms[columns[at]] for at in best} if snippets else set()
+            terms = {self.terms[columns[at]] for at in best}
             text = snippet_of(document, terms, analyzer) if snippets else ()
-            hits.append(DocumentHit(rank, id_, title_of(document), score, why, text))
+            mark = self.marks.get(id_, "")
+            title = title_of(document)
+            hits.append(DocumentHit(rank, id_, title, score, why, text, mark=mark))
         return hits
-
-    def reasons(self, project: Project, id_: str, weights: Floats) -> ScoreReasons:
-        """Every term's part of the score of one document."""
-        searches.require_documents(project.store, [id_])
-        document = project.store.document(id_)
-        words = self.read(project, document)
-        columns, values = some(self.vectors.rows, [self.row[id_]]).row(0)
-        parts = [
-            WordPart(
-                self.terms[column],
-                self._word(column, words),
-                float(weights[column]),
-                float(value),
-                float(weights[column] * value),
-            )
-            for column, value in zip(columns.tolist(), values.tolist(), strict=True)
-        ]
-        score = sum(part.part for part in parts)
-        nonzero = sorted((p for p in parts if p.part), key=lambda p: -abs(p.part))
-        return ScoreReasons(id_, title_of(document), score, nonzero)
 
     def heaviest(self, weights: Floats) -> dict[str, float]:
         """The heaviest words of a query, of either sign."""
@@ -221,103 +201,72 @@ class Explainer:
             self.words.setdefault(term, word)
         return words
 
-    def read(self, project: Project, document: Document) -> dict[str, str]:
+    def read(self, document: Document) -> dict[str, str]:
         """Remember the words of a document; return them by their terms."""
-        return self.learn_words(project.text_of(Record(document)))
+        return self.learn_words(self.project.text_of(Record(document)))
 
     def _word(self, column: int, words: Mapping[str, str]) -> str:
         term = self.terms[column]
         return words.get(term) or self.words.get(term, term)
 
 
-def require_terms(terms: int | None) -> int | None:
-    """The number of terms to keep, if it is at least one."""
-    if terms is not None and terms < 1:
-        raise Mistake(f"terms is {terms}: keep at least one")
-    return terms
-
-
-@dataclass(frozen=True, slots=True)
-class CutLoss:
-    """How a ranking changed: ``terms`` kept of how many, the share of the top k kept.
-
-    before, after : average precision on the judged documents; None without any.
-    """
-
-    terms: int
-    of: int
-    k: int
-    share: float
-    before: float | None = None
-    after: float | None = None
-
-    def __str__(self) -> str:
-        text = (
-            f"cut to {self.terms:,} of {self.of:,} terms: {self.share:.0%} of the "
-            f"whole query's first {self.k} are kept"
-        )
-        if self.before is None or self.after is None:
-            return text
-        return (
-            f"{text}; average precision on the judged documents "
-            f"{self.before:.3f} before, {self.after:.3f} after"
-        )
-
-
-def precision_on(scores: Array, judged: Mapping[int, int]) -> float | None:
-    """Average precision among judged documents [ManningRaghavanSchutze08].
-
-    None where not both kinds are judged.
-
-    >>> precision_on(np.array([0.9, 0.5, 0.1]), {0: 1, 1: 0, 2: 1})
-    0.8333333333333333
-    """
-    if len(set(judged.values())) < 2:
-        return None
-    run = {str(row): float(scores[row]) for row in judged}
-    grades = {str(row): float(grade) for row, grade in judged.items()}
-    from classmark.measures.retrieval import retrieval
-
-    return retrieval({"q": run}, {"q": grades}, ["map"])["map"]
-
-
-class OpenSearch(ABC):
+class OpenSearch(Explainer, ABC):
     """What a search by example and a screening in memory have in common.
 
     Threads take turns with it. Writing and learning are apart, so that nobody's write
-    waits for learning: ``note`` then ``take_in``, ``undo_marks`` or ``redo_marks`` then
-    ``take_back``.
-    marks : document → the act that holds;  texts : examples that are no documents.
+    waits for learning: ``note`` then ``take_in``, ``undo_marks`` then ``take_back``.
+    texts : examples that are no documents.
     """
 
     def __init__(
-        self,
-        project: Project,
-        search: StoredSearch,
-        vectors: DocumentVectors | SpreadVectors,
+        self, project: Project, search: StoredSearch, vectors: AnyVectors
     ) -> None:
-        self.project, self.search, self.vectors = project, search, vectors
-        self.who = ""
-        self.explainer = Explainer(vectors)
-        self.texts = search.texts
-        self.marks: dict[str, MarkAct] = searches.acts_by_document(
-            project.store, search
-        )
+        super().__init__(project, vectors)
+        self.search, self.who, self.texts = search, "", search.texts
 
     def use(self, search: StoredSearch, who: str) -> None:
         """Work for this person from now on; search : as it is stored now."""
         self.search, self.who = search, who
 
-    def explain(self, document: str) -> ScoreReasons:
-        """Every term's part of a document's score."""
-        return self.explainer.reasons(self.project, document, self.query_weights())
+    @abstractmethod
+    def learn(self) -> None:
+        """Learn from all that holds, from the start."""
 
     @abstractmethod
     def query_weights(self) -> Floats:
         """The weights of the learned query, shape (terms,)."""
 
+    def take_back(self, marks: Sequence[Mark]) -> None:  # noqa: ARG002 (may be quicker)
+        """Unlearn marks that were taken back."""
+        self.learn()
+
+    def explain(self, document: str) -> ScoreReasons:
+        """Every term's part of a document's score."""
+        searches.require_documents(self.project.store, [document])
+        stored, weights = self.project.store.document(document), self.query_weights()
+        words = self.read(stored)
+        columns, values = some(self.vectors.rows, [self.row[document]]).row(0)
+        parts = [
+            WordPart(
+                self.terms[column],
+                self._word(column, words),
+                float(weights[column]),
+                value,
+                float(weights[column] * value),
+            )
+            for column, value in zip(columns.tolist(), values.tolist(), strict=True)
+        ]
+        score = sum(part.part for part in parts)
+        nonzero = sorted((p for p in parts if p.part), key=lambda p: -abs(p.part))
+        return ScoreReasons(document, title_of(stored), score, nonzero)
+
+    def _read_examples(self) -> None:
+        """Remember the words of the examples."""
+        for id_ in [id_ for id_, act in self.marks.items() if act in FOR][:READ]:
+            self.read(self.project.store.document(id_))
+
     def _view(
-        self, learned: str, documents: int, hits: Sequence[DocumentHit]
+        self, learned: str, documents: int, hits: Sequence[DocumentHit], **more: Any
     ) -> SearchView:
         """What is shown of both kinds: the examples, the query and the hits."""
         store, weights = self.project.store, self.query_weights()
@@ -336,15 +285,22 @@ class OpenSearch(ABC):
         return SearchView(
             self.search.number, self.search.name, self.search.kind == SCREEN, learned,
             (*basket[FOR], *texts), basket[AGAINST],
-            tuple(self.explainer.heaviest(weights).items()),
-            int(np.count_nonzero(weights)), documents, tuple(hits),
+            tuple(self.heaviest(weights).items()),
+            int(np.count_nonzero(weights)), documents, tuple(hits), **more,
         )  # fmt: skip
+
+
+def require_terms(terms: int | None) -> int | None:
+    """The number of terms to keep, if it is at least one."""
+    if terms is not None and terms < 1:
+        raise Mistake(f"terms is {terms}: keep at least one")
+    return terms
 
 
 class ExampleSearch(OpenSearch):
     """A search whose query stays in memory between one answer and the next.
 
-    terms : of the query only so many are kept, the heaviest; None for all.
+    terms_kept : of the query only so many are kept, the heaviest; None for all.
     weights : the query's, one a term of the vectors, shape (terms,);  scores :
     shape (documents,).
     """
@@ -357,43 +313,37 @@ class ExampleSearch(OpenSearch):
         self,
         project: Project,
         search: StoredSearch,
-        vectors: DocumentVectors | SpreadVectors | None = None,
+        vectors: AnyVectors | None = None,
         terms: int | None = None,
     ) -> None:
         super().__init__(project, search, vectors or vectors_of(project))
-        self.terms = require_terms(terms)
+        self.terms_kept = require_terms(terms)
         self.learn()
 
-    def mark(
-        self, yes: Sequence[str] = (), no: Sequence[str] = (), *, warm: bool = True
-    ) -> None:
+    def mark(self, yes: Sequence[str] = (), no: Sequence[str] = ()) -> None:
         """Write what was said of some results, then learn from it.
 
-        warm : begin where the last query ended, which is quick and the same up to the
-        solver's tolerance; else from the start, as whoever opens the search again.
+        Learning begins where the last query ended, which is quick and the same up to
+        the solver's tolerance.
         """
-        acts: dict[str, MarkAct] = dict.fromkeys(yes, "yes")
-        if both := sorted(acts.keys() & set(no)):
-            raise Mistake(f"document {both[0]!r}: yes and no: say one of them")
-        acts |= dict.fromkeys(no, "no")
-        if acts:
-            with self.project.store.transaction():
-                self.note(acts)
-            self.take_in(acts, warm=warm)
+        acts = searches.acts_of(yes, no)
+        with self.project.store.transaction():
+            self.note(acts)
+        self.take_in(acts)
 
     def note(self, acts: Mapping[str, MarkAct]) -> None:
         """Write marks; nothing is learned from them yet."""
         searches.require_documents(self.project.store, list(acts))
-        shown = self._left(everything=False)
+        shown = self._left()
         marks = [self._mark(id_, act, shown) for id_, act in acts.items()]
         searches.add_marks(self.project.store, self.search, marks, self.who)
         searches.require_example(self.project.store, self.search)
 
-    def take_in(self, acts: Mapping[str, MarkAct], *, warm: bool = True) -> None:
+    def take_in(self, acts: Mapping[str, MarkAct]) -> None:
         """Learn from what was written."""
         again = any(self.marks.get(id_) in {*FOR, *AGAINST} for id_ in acts)
         self.marks |= acts
-        if again or not warm or len(self.marks) >= len(self.scores):
+        if again or len(self.marks) >= len(self.scores):
             self.learn()
             return
         sides = (FOR, AGAINST)
@@ -412,14 +362,8 @@ class ExampleSearch(OpenSearch):
         self.take_back(marks)
         return marks
 
-    def redo(self) -> list[Mark]:
-        """Bring back what was undone last; return it."""
-        marks = searches.redo_marks(self.project.store, self.search, self.who)
-        self.learn()
-        return marks
-
     def take_back(self, marks: Sequence[Mark]) -> None:
-        """Unlearn what was taken back, or learn again what was brought back."""
+        """Unlearn marks that were taken back."""
         if self._steps and self._steps[-1] == {mark.document for mark in marks}:
             self._steps.pop()
             self.query.undo()
@@ -433,7 +377,7 @@ class ExampleSearch(OpenSearch):
     ) -> ExampleRanking:
         """The best k documents not marked yet; with ``everything`` all, marked too."""
         require_count(k)
-        scores = self._left(everything=everything)
+        scores = self.scores if everything else self._left()
         left = int(np.isfinite(scores).sum())
         if not left:
             raise Mistake(
@@ -441,62 +385,27 @@ class ExampleSearch(OpenSearch):
                 "to rank; add --all to see them"
             )
         k = left if everything else min(k, left)
-        words = self.explainer.heaviest(self.weights)
-        hits = self.explainer.best(
-            self.project, scores, self.weights, k, snippets=snippets
-        )
-        acts = list(self.marks.values())
+        acts = Counter(self.marks.values())
         return ExampleRanking(
-            self.search.name,
-            self.query.method_,
-            self.query.C_,
-            acts.count("example") + len(self.texts),
-            acts.count("yes"),
-            acts.count("no"),
-            int(np.count_nonzero(self.weights)),
-            words,
-            left,
-            [replace(hit, mark=self.marks.get(hit.id, "")) for hit in hits],
-            self._notes(k),
-        )
+            self.search.name, self.query.method_, self.query.C_,
+            acts["example"] + len(self.texts), acts["yes"], acts["no"],
+            int(np.count_nonzero(self.weights)), self.heaviest(self.weights), left,
+            self.best(scores, self.weights, k, snippets=snippets), self._notes(k),
+        )  # fmt: skip
 
     def view(self, k: int) -> SearchView:
         """The search as it is shown, with the best k documents not marked yet."""
         left = len(self.scores) - len(self.marks)
-        ranking = self.rank(k, snippets=True) if left > 0 else None
         C = "" if self.query.C_ is None else f", C = {self.query.C_:g}"
         learned = f"{self.query.method_}{C}"
-        if ranking is None:
+        if left <= 0:
             return self._view(learned, left, ())
-        view = self._view(learned, left, ranking.hits)
-        return replace(view, notes=tuple(ranking.notes))
+        ranking = self.rank(k, snippets=True)
+        return self._view(learned, left, ranking.hits, notes=tuple(ranking.notes))
 
     def query_weights(self) -> Floats:
         """The weights of the learned query, shape (terms,)."""
         return self.weights
-
-    def cut_loss(self, k: int) -> CutLoss | None:
-        """What cutting the query has changed; None where it is whole."""
-        if self.terms is None:
-            return None
-        judged = {
-            self.explainer.row[id_]: int(act in FOR)
-            for id_, act in self.marks.items()
-            if act in {*FOR, *AGAINST}
-        }
-        hidden = ~np.isfinite(self._left(everything=False))
-        whole, cut = (
-            top(np.where(hidden, -np.inf, scores), k)
-            for scores in (self._whole, self.scores)
-        )
-        return CutLoss(
-            int(np.count_nonzero(self.weights)),
-            int(np.count_nonzero(self.query.coef_)),
-            k,
-            len(np.intersect1d(whole, cut)) / max(1, min(k, len(hidden))),
-            precision_on(self._whole, judged),
-            precision_on(self.scores, judged),
-        )
 
     def learn(self) -> None:
         """Learn from all that holds, from the start."""
@@ -507,7 +416,7 @@ class ExampleSearch(OpenSearch):
         if self.texts:
             P = stack([P, rows_of_texts(self.project, self.vectors, self.texts)])
             for text in self.texts.values():
-                self.explainer.learn_words(text)
+                self.learn_words(text)
         if not len(P):
             raise Mistake(
                 f"search {self.search.name!r} is left without examples: give "
@@ -517,28 +426,54 @@ class ExampleSearch(OpenSearch):
         if len(labelled) >= len(self.vectors.ids):
             labelled = []  # some rows have to be left unlabelled
         self.query = ExampleQuery(settings.get("method", "auto"), settings.get("C"))
-        self.query.fit(
-            P,
-            self.vectors.rows,
-            N if len(N) else None,
-            known=self._at(labelled),
-        )
+        known, rejected = self._at(labelled), N if len(N) else None
+        self.query.fit(P, self.vectors.rows, rejected, known=known)
         self._steps: list[set[str]] = []
-        for id_ in positive[:READ]:
-            self.explainer.read(self.project, self.project.store.document(id_))
+        self._read_examples()
         self._score()
 
     def _notes(self, k: int) -> tuple[str, ...]:
-        loss = self.cut_loss(k)
-        notes = () if loss is None else (str(loss),)
+        notes = () if self.terms_kept is None else (self._cut_note(k),)
         return notes if self.weights.any() else (*notes, EMPTY)
+
+    def _cut_note(self, k: int) -> str:
+        """How cutting the query changed the first k, and the judged documents' order.
+
+        Average precision among judged documents [ManningRaghavanSchutze08] is told
+        where both kinds are judged.
+        """
+        from classmark.measures.retrieval import retrieval
+
+        orders, hidden = (self._whole, self.scores), np.isneginf(self._left())
+        whole, cut = (top(np.where(hidden, -np.inf, scores), k) for scores in orders)
+        share = len(np.intersect1d(whole, cut)) / max(1, min(k, len(hidden)))
+        kept, of = map(np.count_nonzero, (self.weights, self.query.coef_))
+        note = (
+            f"cut to {kept:,} of {of:,} terms: {share:.0%} of the whole query's first "
+            f"{k} are kept"
+        )
+        judged = {
+            str(self.row[id_]): float(act in FOR)
+            for id_, act in self.marks.items()
+            if act in {*FOR, *AGAINST}
+        }
+        if len(set(judged.values())) < 2:
+            return note
+        runs = ({row: float(scores[int(row)]) for row in judged} for scores in orders)
+        before, after = (
+            retrieval({"q": run}, {"q": judged}, ["map"])["map"] for run in runs
+        )
+        return (
+            f"{note}; average precision on the judged documents {before:.3f} before, "
+            f"{after:.3f} after"
+        )
 
     def _score(self) -> None:
         """Score all documents by the query as it is now."""
         query: Any = self.query
         self._whole = self.scores = self._scores_by(query)
-        if self.terms is not None:
-            query = self.query.cut(self.terms)
+        if self.terms_kept is not None:
+            query = self.query.cut(self.terms_kept)
             self.scores = self._scores_by(query)
         self.weights = np.asarray(query.coef_, np.float64)
 
@@ -547,23 +482,20 @@ class ExampleSearch(OpenSearch):
 
     def _at(self, ids: Iterable[str]) -> Ints:
         """The rows of documents."""
-        rows = [self.explainer.row[id_] for id_ in dict.fromkeys(ids)]
-        return np.array(rows, np.int64)
+        return np.array([self.row[id_] for id_ in dict.fromkeys(ids)], np.int64)
 
     def _rows(self, ids: Iterable[str]) -> Rows:
         return some(self.vectors.rows, self._at(ids))
 
-    def _left(self, *, everything: bool) -> Floats:
+    def _left(self) -> Floats:
         """The scores, -inf for what was marked already."""
-        if everything:
-            return self.scores
         scores = self.scores.copy()
         scores[self._at(self.marks)] = -np.inf
         return scores
 
     def _mark(self, id_: str, act: MarkAct, shown: Floats) -> Mark:
         """A mark with the rank and the score that the document had."""
-        row = self.explainer.row[id_]
+        row = self.row[id_]
         score = float(self.scores[row])
         if shown[row] == -np.inf:
             return Mark(id_, act, "given", None, score)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import chain, count
+from operator import attrgetter
 from pathlib import Path
 from secrets import randbits
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from classmark.examples.problem import products
 from classmark.examples.screening import StoppingRule
 from classmark.formats import guess_format, read_records
 from classmark.formats.citations import write_bibtex, write_ris
@@ -41,8 +41,7 @@ from classmark.workbench.examples.searches import (
     StoredSearch,
 )
 from classmark.workbench.examples.vectors import (
-    DocumentVectors,
-    SpreadVectors,
+    AnyVectors,
     rows_of_texts,
     spread_vectors,
     vectors_of,
@@ -55,7 +54,6 @@ from classmark.workbench.store.store import title_of, titles
 if TYPE_CHECKING:
     from classmark.index.index import Index
     from classmark.machines.cluster import Machines
-    from classmark.machines.examples import Offline
     from classmark.workbench.store.store import Store
 
 QUICK = "auto"  # learns from any example; whether other methods can is tried at once
@@ -63,6 +61,13 @@ LITTLE = "1MB"  # of postings kept decoded here, where machines read them
 NAMED = 60  # letters of the name of a search that was given none
 ENDINGS = (".csv", ".jsonl", ".run", ".ris", ".bib")
 OF_WEIGHTS = (".tsv", ".json")
+MARK_OF: dict[str, MarkAct] = {
+    "assign": "example", "primary": "example", "reject": "no",
+}  # fmt: skip
+COLUMNS = {  # of a list of searches: the attribute, its name in the table
+    "name": "search", "method": "method", "examples": "examples", "yes": "yes",
+    "no": "no", "begun": "begun", "who": "by",
+}  # fmt: skip
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run such cells
 
 
@@ -131,13 +136,10 @@ def ids_of(
 def marks_of_category(store: Store, category: str) -> list[Mark]:
     """Documents assigned to a category as examples, those rejected from it as no."""
     store.number_of(category)
-    acts: dict[str, MarkAct] = {
-        "assign": "example", "primary": "example", "reject": "no",
-    }  # fmt: skip
     marks = [
-        Mark(document, acts[judgments[category][0]])
+        Mark(document, MARK_OF[judgments[category][0]])
         for document, judgments in store.standing().items()
-        if category in judgments and judgments[category][0] in acts
+        if judgments.get(category, ("",))[0] in MARK_OF
     ]
     if all(mark.act == "no" for mark in marks):
         raise Mistake(
@@ -158,13 +160,15 @@ def texts_of(project: Project, files: Sequence[Path]) -> dict[str, str]:
             raise Mistake(f"--file {path}: no such file")
         if path.suffix == ".pdf":
             raise Mistake(f"--file {path}: take its text out first, and give that")
-        if _is_plain(path):
+        try:
+            format_ = None if path.is_dir() else guess_format(path)
+        except Mistake:
             with open_bytes(path) as stream:
                 texts = {str(path): whole_text(stream, str(path))}
         else:
             texts = {
                 f"{path}:{record.id}": project.text_of(record)
-                for record in read_records(path)
+                for record in read_records(path, format_)
             }
         if not any(text.strip() for text in texts.values()):
             raise Mistake(f"--file {path}: there is no text in it")
@@ -172,32 +176,21 @@ def texts_of(project: Project, files: Sequence[Path]) -> dict[str, str]:
     return texts_by_name
 
 
-def _is_plain(path: Path) -> bool:
-    if path.is_dir():
-        return False
-    try:
-        guess_format(path)
-    except Mistake:
-        return True
-    return False
-
-
 def begin(
-    project: Project,
-    start: SearchStart,
-    vectors: DocumentVectors | SpreadVectors,
-    who: str = "",
+    project: Project, start: SearchStart, vectors: AnyVectors, who: str = ""
 ) -> StoredSearch:
-    """Begin a search or a screening of a vectors, all of it or nothing."""
+    """Begin a search or a screening of documents, all of it or nothing."""
     store, rule = project.store, start.rule
     searches.require_documents(store, [*start.examples, *start.no])
     rows_of_texts(project, vectors, start.texts)
     with store.transaction():
         if rule is None:
-            settings = _with_start({}, start)
-            name = start.name or _numbered(store, LIKE)
-            search = searches.begin_search(store, name, settings, who=who)
+            kind, settings = LIKE, _with_start({}, start)
+            last = "SELECT coalesce(max(number), 0) FROM searches"
+            name = start.name or f"search-{store.run(last).fetchone()[0] + 1}"
         else:
+            kind, screenings = SCREEN, searches.list_searches(store, SCREEN)
+            name = start.name or f"screening-{len(screenings) + 1}"
             settings = {
                 "rule": asdict(rule),
                 "order": randbits(53),
@@ -205,8 +198,7 @@ def begin(
                 "texts": dict(start.texts),
                 "shown": [],
             }
-            name = start.name or _numbered(store, SCREEN)
-            search = searches.begin_search(store, name, settings, kind=SCREEN, who=who)
+        search = searches.begin_search(store, name, settings, kind=kind, who=who)
         _add_examples(store, search, start, who)
         if rule is None and start.method not in {None, QUICK}:
             ExampleSearch(project, search, vectors)
@@ -243,40 +235,27 @@ def open_example_search(
             search = searches.open_search(store, start.name)
             settings = _with_start(search.settings, start)
             if settings != search.settings:
-                search = searches.change_settings(store, search, settings)
+                search = searches.change_settings(store, search, **settings)
             _add_examples(store, search, start)
-        opened = ExampleSearch(project, search, vectors, terms)
         if answers.undo:
-            opened.undo()
+            searches.undo_marks(store, search)
         if answers.redo:
-            opened.redo()
-        opened.mark(answers.yes, answers.no, warm=False)
+            searches.undo_marks(store, search, redo=True)
+        opened = ExampleSearch(project, search, vectors, terms)
+        if acts := searches.acts_of(answers.yes, answers.no):
+            opened.note(acts)
+            opened.learn()
     return opened
 
 
 def list_likes(project: Project) -> Table:
     """Every search by examples, the one used last first."""
     rows: list[dict[str, Cell]] = [
-        {
-            "search": search.name,
-            "method": search.method,
-            "examples": search.examples,
-            "yes": search.yes,
-            "no": search.no,
-            "begun": search.begun,
-            "by": search.who,
-        }
+        dict(zip(COLUMNS.values(), attrgetter(*COLUMNS)(search), strict=True))
         for search in searches.summaries(project.store, [LIKE])
     ]
     note = "" if rows else "none yet: classmark like --examples a1,a7,b3 begins one"
     return Table("Searches by examples", rows, note)
-
-
-def _numbered(store: Store, kind: str) -> str:
-    if kind == SCREEN:
-        return f"screening-{len(searches.list_searches(store, SCREEN)) + 1}"
-    (last,) = store.run("SELECT coalesce(max(number), 0) FROM searches").fetchone()
-    return f"search-{last + 1}"
 
 
 def _with_start(settings: Mapping[str, Any], start: SearchStart) -> dict[str, Any]:
@@ -311,15 +290,11 @@ def _add_examples(
 def weights_of(search: ExampleSearch) -> QueryWeights:
     """The query that was learned, term by term."""
     vectorizer, weights = search.vectors.vectorizer, search.weights
-    terms = search.explainer.terms
     return QueryWeights(
-        str(vectorizer.analyzer_),
-        vectorizer.weighting,
-        str(vectorizer.norm),
-        search.query.method_,
-        search.query.C_,
-        {terms[at]: float(weights[at]) for at in np.flatnonzero(weights).tolist()},
-    )
+        str(vectorizer.analyzer_), vectorizer.weighting, str(vectorizer.norm),
+        search.query.method_, search.query.C_,
+        {search.terms[at]: float(weights[at]) for at in np.flatnonzero(weights)},
+    )  # fmt: skip
 
 
 def rank_by_file(
@@ -333,7 +308,7 @@ def rank_by_file(
     """Rank the documents of a project by weights that were learned elsewhere."""
     query = read_weights(path)
     vectors = _vectors(project, machines)
-    explainer = Explainer(vectors)
+    explainer = Explainer(project, vectors)
     weights = np.zeros(vectors.rows.width)
     column = {term: at for at, term in enumerate(explainer.terms)}
     shared = {term: w for term, w in query.weights.items() if term in column}
@@ -341,9 +316,9 @@ def rank_by_file(
     if isinstance(vectors.rows, Rows):
         scores = np.asarray(vectors.rows.to_scipy() @ weights)
     else:
-        scores = products([vectors.rows]).product(weights)
+        scores = vectors.rows.product(weights)
     k = len(scores) if everything else require_count(k)
-    hits = explainer.best(project, scores, weights, k)
+    hits = explainer.best(scores, weights, k)
     return ExampleRanking(
         str(path), query.method, query.C, 0, 0, 0, len(shared),
         explainer.heaviest(weights), len(scores), hits,
@@ -351,34 +326,25 @@ def rank_by_file(
     )  # fmt: skip
 
 
-def _vectors(
-    project: Project, machines: Machines | None
-) -> DocumentVectors | SpreadVectors:
+def _vectors(project: Project, machines: Machines | None) -> AnyVectors:
     if machines is None:
         return vectors_of(project)
     return spread_vectors(project, machines)
 
 
-def _notes(
-    query: QueryWeights, missing: int, vectors: DocumentVectors | SpreadVectors
-) -> list[str]:
+def _notes(query: QueryWeights, missing: int, vectors: AnyVectors) -> list[str]:
     """What to know of weights that come from elsewhere."""
-    notes = []
-    if missing:
-        notes.append(
-            f"{missing:,} of its {len(query.weights):,} terms are in no document here"
-        )
-    vectorizer = vectors.vectorizer
-    for name, theirs, ours in (
-        ("analyzer", query.analyzer, str(vectorizer.analyzer_)),
-        ("weighting", query.weighting, vectorizer.weighting),
-    ):
-        if theirs != ours:
-            notes.append(
-                f"its {name} is {theirs}, this project's {ours}: terms and weights may "
-                "not fit"
-            )
-    return notes
+    of_all = f"of its {len(query.weights):,} terms are in no document here"
+    notes, vectorizer = [f"{missing:,} {of_all}"] if missing else [], vectors.vectorizer
+    pairs = {
+        "analyzer": (query.analyzer, str(vectorizer.analyzer_)),
+        "weighting": (query.weighting, vectorizer.weighting),
+    }
+    return notes + [
+        f"its {name} is {theirs}, this project's {ours}: terms and weights may not fit"
+        for name, (theirs, ours) in pairs.items()
+        if theirs != ours
+    ]
 
 
 def rank_in_index(
@@ -407,11 +373,8 @@ def rank_in_index(
         raise Mistake(
             "an online search takes --examples, --yes and --no, documents of the index"
         )
-    positive = [*start.examples, *answers.yes]
-    if not positive:
+    if not start.examples and not answers.yes:
         raise Mistake("an online search learns from examples: give ids with --examples")
-    if both := set(positive) & set(answers.no):
-        raise Mistake(f"document {min(both)!r}: yes and no: say one of them")
     if isinstance(where, Project):
         ranking = _online(open_project_index(where), start, answers, k, terms)
         hits = [
@@ -421,11 +384,8 @@ def rank_in_index(
         return replace(ranking, hits=hits, notes=[STALE] if is_stale(where) else [])
     if machines is None:
         return _online(open_index(where), start, answers, k, terms)
-    from classmark.machines.examples import Offline
-
     index = open_index(where, LITTLE)
-    finder = Offline(index, machines)
-    ranking = _online(index, start, answers, k, terms, finder)
+    ranking = _online(index, start, answers, k, terms, machines)
     return replace(ranking, search="index")
 
 
@@ -435,26 +395,29 @@ def _online(
     answers: Answers,
     k: int,
     terms: int | None,
-    offline: Offline | None = None,
+    machines: Machines | None = None,
 ) -> ExampleRanking:
     from classmark.examples.online import TERMS, Online
 
     require_terms(terms)
     method, no = start.method or "auto", list(answers.no)
     positive = list(dict.fromkeys([*start.examples, *answers.yes]))
-    finder = offline or Online(index)
-    if isinstance(finder, Online):
-        results = finder.find(positive, k, no, method, start.C, terms or TERMS)
+    searches.acts_of(positive, no)
+    finder: Any
+    if machines is None:
+        finder, terms = Online(index), terms or TERMS
     else:
-        results = finder.find(positive, k, no, method, start.C, terms)
-    weights = results.weights
+        from classmark.machines.examples import Offline
+
+        finder = Offline(index, machines)
+    results = finder.find(positive, k, no, method, start.C, terms)
+    weights, reasons = results.weights, finder.reasons(results, REASONS)
     names = list(weights)
     heaviest = [names[at] for at in top(list(map(abs, weights.values())), HEAVIEST)]
-    reasons = finder.reasons(results, REASONS)
     hits = [
         DocumentHit(rank, id_, id_, score, why)
-        for rank, (id_, score, why) in enumerate(
-            zip(results.ids, results.scores, reasons, strict=True), start=1
+        for rank, id_, score, why in zip(
+            count(1), results.ids, results.scores, reasons, strict=False
         )
     ]
     return ExampleRanking(
@@ -474,7 +437,8 @@ def export_ranking(ranking: ExampleRanking, path: Path) -> int:
     hits = ranking.hits
     match path.suffix:
         case ".csv":
-            _write_csv(hits, path)
+            with writing(path) as file:
+                csv.writer(file).writerows(_cells(hits))
         case ".jsonl":
             with writing(path) as file:
                 for hit in hits:
@@ -506,16 +470,15 @@ def export_weights(search: ExampleSearch, path: Path) -> int:
     return write_weights(weights_of(search), path)
 
 
-def _write_csv(hits: Sequence[DocumentHit], path: Path) -> None:
-    with writing(path) as file:
-        writer = csv.writer(file)
-        writer.writerow(["rank", "id", "title", "score", "why", "mark"])
-        for hit in hits:
-            cells = [hit.id, hit.title, " ".join(hit.parts)]
-            id_, title, why = (
-                f"'{cell}" if cell.startswith(FORMULAS) else cell for cell in cells
-            )
-            writer.writerow([hit.rank, id_, title, repr(hit.score), why, hit.mark])
+def _cells(hits: Sequence[DocumentHit]) -> Iterator[Sequence[Any]]:
+    """The rows of a table of hits, its head first."""
+    yield "rank", "id", "title", "score", "why", "mark"
+    for hit in hits:
+        id_, title, why = (
+            f"'{cell}" if cell.startswith(FORMULAS) else cell
+            for cell in (hit.id, hit.title, " ".join(hit.parts))
+        )
+        yield hit.rank, id_, title, repr(hit.score), why, hit.mark
 
 
 def _references(ranking: ExampleRanking) -> list[Reference]:

@@ -26,6 +26,7 @@ from classmark.workbench.examples.like import (
 )
 from classmark.workbench.examples.screening import ScreeningSearch
 from classmark.workbench.examples.searches import (
+    LIKE,
     SCREEN,
     Mark,
     MarkAct,
@@ -133,9 +134,7 @@ class SearchCache:
                 slot.search.use(stored, who)
                 yield slot.search
                 slot.vectors = vectors
-                slot.version = _version(
-                    desk, searches.search_by_number(desk.store, number)
-                )
+                slot.version = _version(desk, slot.search.search)
             except BaseException:
                 slot.search = None
                 raise
@@ -208,24 +207,18 @@ def mark(desk: Desk, who: str, number: int, acts: Mapping[str, MarkAct]) -> None
         _write_shown(desk, search)
 
 
-def undo(desk: Desk, who: str, number: int) -> list[Mark]:
-    """Take back what this person marked last; return it."""
+def undo(desk: Desk, who: str, number: int, *, redo: bool = False) -> list[Mark]:
+    """Take back what this person marked last, or bring it back; return it."""
     with desk.search_cache.search(desk, number, who) as search:
         with desk.writing():
-            marks = searches.undo_marks(desk.store, search.search, who)
-            searches.require_example(desk.store, search.search)
-        search.take_back(marks)
+            marks = searches.undo_marks(desk.store, search.search, who, redo=redo)
+            if not redo or search.search.kind == LIKE:
+                searches.require_example(desk.store, search.search)
+        if redo:
+            search.learn()
+        else:
+            search.take_back(marks)
         _write_shown(desk, search, marks)
-    return marks
-
-
-def redo(desk: Desk, who: str, number: int) -> list[Mark]:
-    """Bring back what this person took back last; return it."""
-    with desk.search_cache.search(desk, number, who) as search:
-        with desk.writing():
-            marks = searches.redo_marks(desk.store, search.search, who)
-        search.take_back(marks)
-        _write_shown(desk, search)
     return marks
 
 
@@ -256,9 +249,7 @@ def add_text(desk: Desk, number: int, text: str) -> None:
         name = next(name for name in names if name not in search.texts)
         rows_of_texts(desk, vectors, {name: text})
         texts = {**search.texts, name: text}
-        searches.change_settings(
-            desk.store, search, {**search.settings, "texts": texts}
-        )
+        searches.change_settings(desk.store, search, texts=texts)
 
 
 def drop_text(desk: Desk, number: int, name: str) -> None:
@@ -268,10 +259,8 @@ def drop_text(desk: Desk, number: int, name: str) -> None:
         if name not in search.texts:
             raise Mistake(f"there is no text {name!r} in the basket")
         texts = {each: text for each, text in search.texts.items() if each != name}
-        settings = {**search.settings, "texts": texts}
-        searches.require_example(
-            desk.store, searches.change_settings(desk.store, search, settings)
-        )
+        search = searches.change_settings(desk.store, search, texts=texts)
+        searches.require_example(desk.store, search)
 
 
 def explain(desk: Desk, number: int, document: str) -> ScoreReasons:

@@ -8,10 +8,10 @@ from the marks.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,11 +23,10 @@ from classmark.examples.screening import (
     StoppingRule,
 )
 from classmark.problems import Mistake
-from classmark.sparse import Rows, rows_from
+from classmark.sparse import Rows
 from classmark.validation import generator
 from classmark.workbench.examples import searches
 from classmark.workbench.examples.example_search import (
-    READ,
     ExampleRanking,
     OpenSearch,
     SearchView,
@@ -48,18 +47,15 @@ from classmark.workbench.store.store import title_of
 if TYPE_CHECKING:
     from classmark.evaluation.screening import Simulated
     from classmark.workbench.project import Project
+    from classmark.workbench.store.store import Store
 
 
 BATCH = 10  # documents that are shown to people at once
 REPORTS = "reports"
-
-
-class ShownDocument(NamedTuple):
-    """A document to be read; origin : ``likely``, or drawn at ``random``."""
-
-    id: str
-    origin: str
-    score: float | None
+LATER = """
+SELECT id FROM documents WHERE number >
+  (SELECT number FROM documents ORDER BY number LIMIT 1 OFFSET ?)
+"""
 
 
 class ScreeningSearch(OpenSearch):
@@ -72,77 +68,78 @@ class ScreeningSearch(OpenSearch):
     ) -> None:
         super().__init__(project, search, vectors)
         self.ids = vectors.ids[: int(search.settings["documents"])]
-        self._number = {id_: at for at, id_ in enumerate(self.ids)}
-        self._logged: Sequence[Mark] = ()
-        self._read_marks()
+        self.learn()
 
-    @property
-    def shown(self) -> list[ShownDocument]:
-        """What is to be read now."""
-        return [ShownDocument(*row) for row in self.search.settings["shown"]]
-
-    def next_batch(self, count: int | None) -> list[ShownDocument]:
+    def next_batch(self, count: int | None) -> list[Mark]:
         """The documents to read next, by all that was answered."""
         batch = zip(
             *(part.tolist() for part in self.screening.next(count)), strict=True
         )
         return [
-            ShownDocument(
+            Mark(
                 self.ids[number],
-                "random" if by_chance else "likely",
+                "skip",
+                "random" if drawn else "likely",
+                rank,
                 None if np.isnan(score) else score,
             )
-            for number, by_chance, score in batch
+            for rank, (number, drawn, score) in enumerate(batch, start=1)
         ]
 
-    def next_shown(self, undone: Sequence[Mark] = ()) -> list[ShownDocument] | None:
+    def next_shown(self, undone: Sequence[Mark] = ()) -> list[Mark] | None:
         """What is to be shown from now on; None: what is shown already.
 
         undone : marks that were taken back; their documents are shown again, first.
         """
-        if undone:
-            again = [
-                ShownDocument(mark.document, mark.origin, mark.score)
-                for mark in undone
-                if mark.document not in self.marks and mark.origin != "given"
-            ]
-            ids = {each.id for each in again}
-            return [*again, *(each for each in self.shown if each.id not in ids)]
-        if len(self.marks) == len(self.ids):
-            return None
-        answered = all(each.id in self.marks for each in self.shown)
-        return self.next_batch(BATCH) if answered else None
+        shown = shown_in(self.search)
+        again = {
+            mark.document: mark
+            for mark in undone
+            if mark.document not in self.marks and mark.origin != "given"
+        }
+        if again:
+            rest = [mark for mark in shown if mark.document not in again]
+            return [*again.values(), *rest]
+        answered = all(mark.document in self.marks for mark in shown)
+        left = len(self.ids) - len(self.marks)
+        return self.next_batch(BATCH) if answered and left else None
 
-    def write_shown(self, shown: Sequence[ShownDocument]) -> None:
+    def write_shown(self, shown: Sequence[Mark]) -> None:
         """Remember what is shown, so that an answer knows why it was."""
-        settings = {**self.search.settings, "shown": [list(each) for each in shown]}
+        rows = [[mark.document, mark.origin, mark.score] for mark in shown]
         self.search = searches.change_settings(
-            self.project.store, self.search, settings
+            self.project.store, self.search, shown=rows
         )
 
     def note(self, acts: Mapping[str, MarkAct]) -> None:
         """Write answers; the next batch learns from them."""
-        late = [id_ for id_ in acts if id_ not in self._number]
-        if late:
-            raise Mistake(
-                f"document {late[0]!r} is not part of this screening: it came later, "
-                "or is not there; begin another screening"
-            )
-        self._logged = log_answers(self.project, self.search, acts, self.who)
+        log_answers(self.project.store, self.search, acts, self.who)
 
     def take_in(self, acts: Mapping[str, MarkAct]) -> None:
         """Know what was written."""
-        if any(id_ in self.marks for id_ in acts):
-            self._read_marks()
-            return
-        numbers = [self._number[mark.document] for mark in self._logged]
-        self.screening.answer(numbers, *flags_of(self._logged))
-        self.marks = searches.acts_by_document(self.project.store, self.search)
+        if acts.keys() & self.marks.keys():
+            self.learn()
+        else:
+            marks = searches.current_marks(self.project.store, self.search)
+            self._answer([mark for mark in marks if mark.document in acts])
 
-    def take_back(self, marks: Sequence[Mark]) -> None:
-        """Know the marks as they are now."""
-        del marks
-        self._read_marks()
+    def learn(self) -> None:
+        """Answer everything anew from the marks."""
+        texts, rows = list(self.texts.values()), self.vectors.rows
+        end = int(rows.starts[len(self.ids)])
+        self.screening = Screening(
+            Rows(
+                rows.starts[: len(self.ids) + 1],
+                rows.columns[:end],
+                rows.values[:end],
+                rows.width,
+            ),
+            examples=self.vectors.vectorizer.rows(texts) if texts else None,
+            rule=rule_of(self.search),
+            random_state=int(self.search.settings["order"]),
+        )
+        self.marks = {}
+        self._answer(searches.current_marks(self.project.store, self.search))
 
     def rank(self, k: int = 10) -> ExampleRanking:
         """The relevant documents in the order they were found."""
@@ -152,23 +149,23 @@ class ScreeningSearch(OpenSearch):
     def view(self, k: int) -> SearchView:
         """The screening as it is shown, with what is to be read now."""
         del k
-        progress, project = self.screening.progress(), self.project
-        later = _documents(project) - len(self.ids)
-        status = ScreeningStatus(self.search.name, progress, self.screening, later)
-        if not self.explainer.words:
-            for id_ in [id_ for id_, act in self.marks.items() if act in FOR][:READ]:
-                self.explainer.read(project, project.store.document(id_))
-        weights, shown = self.query_weights(), self.shown
-        hits = self.explainer.hits(
-            project, ((each.id, each.score) for each in shown), weights, snippets=True
+        progress, shown = self.screening.progress(), shown_in(self.search)
+        if not self.words:
+            self._read_examples()
+        scored = [(mark.document, mark.score) for mark in shown]
+        hits = self.hits(scored, self.query_weights(), snippets=True)
+        later = len(later_documents(self.project.store, self.search))
+        *status, advice = words(
+            ScreeningStatus(self.search.name, progress, self.screening, later)
         )
-        hits = [
-            replace(hit, origin=each.origin, mark=self.marks.get(hit.id, ""))
-            for hit, each in zip(hits, shown, strict=True)
-        ]
-        view = self._view("screening", len(self.ids) - len(self.marks), hits)
-        lines = tuple(words(status))
-        return replace(view, status=lines[:-1], advice=lines[-1], stop=progress.stop)
+        return self._view(
+            "screening",
+            len(self.ids) - len(self.marks),
+            [replace(hit, origin=m.origin) for hit, m in zip(hits, shown, strict=True)],
+            status=tuple(status),
+            advice=advice,
+            stop=progress.stop,
+        )
 
     def query_weights(self) -> Floats:
         """The weights of the learned query, its bias left out, shape (terms,)."""
@@ -178,46 +175,44 @@ class ScreeningSearch(OpenSearch):
             return np.zeros(self.vectors.rows.width)
         return np.asarray(weights, np.float64)
 
-    def _read_marks(self) -> None:
-        """Answer everything anew from the marks."""
-        settings, texts = self.search.settings, list(self.texts.values())
-        transform = self.vectors.vectorizer.transform
-        self.screening = Screening(
-            _first(self.vectors.rows, len(self.ids)),
-            examples=rows_from(transform(texts)) if texts else None,
-            rule=rule_of(self.search),
-            random_state=int(settings["order"]),
-        )
-        marks = [
-            each.mark
-            for each in searches.current_marks(self.project.store, self.search)
-        ]
-        numbers = [self._number[mark.document] for mark in marks]
+    def _answer(self, marks: Sequence[Mark]) -> None:
+        numbers = [self.row[mark.document] for mark in marks]
         self.screening.answer(numbers, *flags_of(marks))
-        self.marks = {mark.document: mark.act for mark in marks}
+        self.marks |= {mark.document: mark.act for mark in marks}
+
+
+def shown_in(search: StoredSearch) -> list[Mark]:
+    """The documents that a screening shows, as marks that are still to be made."""
+    return [
+        Mark(id_, "skip", origin, rank, score)
+        for rank, (id_, origin, score) in enumerate(search.settings["shown"], start=1)
+    ]
+
+
+def later_documents(store: Store, search: StoredSearch) -> list[str]:
+    """The documents that came after a screening had begun."""
+    last = int(search.settings["documents"]) - 1
+    return [id_ for (id_,) in store.run(LATER, (last,))]
 
 
 def log_answers(
-    project: Project, search: StoredSearch, acts: Mapping[str, MarkAct], who: str = ""
-) -> list[Mark]:
-    """Log answers by document; return them as they were logged."""
-    store = project.store
-    shown = {
-        id_: Mark(id_, "skip", origin, rank, score)
-        for rank, (id_, origin, score) in enumerate(search.settings["shown"], start=1)
-    }
-    shown |= {
-        each.mark.document: each.mark for each in searches.current_marks(store, search)
-    }
-    unseen = set(acts) - set(shown)
-    if unseen:
-        _require_within(project, search, unseen)
-    marks = [
+    store: Store, search: StoredSearch, acts: Mapping[str, MarkAct], who: str = ""
+) -> None:
+    """Log answers by document, in the order in which these were shown."""
+    marks = [*shown_in(search), *searches.current_marks(store, search)]
+    shown = {mark.document: mark for mark in marks}
+    if not acts.keys() <= shown.keys():
+        late = acts.keys() & set(later_documents(store, search))
+        if late:
+            raise Mistake(
+                f"document {min(late)!r} came after screening {search.name!r} had "
+                "begun, and is not part of this screening: begin another"
+            )
+    answers = [
         shown.get(id_, Mark(id_, act))._replace(act=act) for id_, act in acts.items()
     ]
-    marks.sort(key=lambda mark: mark.rank or 0)
-    searches.add_marks(store, search, marks, who)
-    return marks
+    answers.sort(key=lambda mark: mark.rank or 0)
+    searches.add_marks(store, search, answers, who)
 
 
 def rule_of(search: StoredSearch) -> StoppingRule:
@@ -225,33 +220,10 @@ def rule_of(search: StoredSearch) -> StoppingRule:
     return StoppingRule(**search.settings["rule"])
 
 
-def flags_of(marks: Iterable[Mark]) -> tuple[list[bool | None], list[bool]]:
+def flags_of(marks: Sequence[Mark]) -> tuple[list[bool | None], list[bool]]:
     """Of each mark, whether it says relevant (None: skipped), and was drawn."""
-    marks = list(marks)
     answers = [None if mark.act == "skip" else mark.act in FOR for mark in marks]
     return answers, [mark.origin == "random" for mark in marks]
-
-
-def _first(rows: Rows, count: int) -> Rows:
-    end = int(rows.starts[count])
-    return Rows(
-        rows.starts[: count + 1], rows.columns[:end], rows.values[:end], rows.width
-    )
-
-
-def _documents(project: Project) -> int:
-    return int(project.store.run("SELECT count(*) FROM documents").fetchone()[0])
-
-
-def _require_within(project: Project, search: StoredSearch, ids: set[str]) -> None:
-    """Refuse documents that came after the screening had begun."""
-    vectors = vectors_of(project)
-    late = ids & set(vectors.ids[int(search.settings["documents"]) :])
-    if late:
-        raise Mistake(
-            f"document {min(late)!r} came after screening {search.name!r} had begun, "
-            "which does not cover it: begin another with classmark screen start"
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,10 +249,9 @@ def read_next(
     shown = search.next_batch(count)
     search.write_shown(shown)
     return [
-        DocumentHit(
-            rank, id_, title_of(project.store.document(id_)), score, origin=origin
-        )
-        for rank, (id_, origin, score) in enumerate(shown, start=1)
+        DocumentHit(rank, mark.document, title, mark.score, origin=mark.origin)
+        for rank, mark in enumerate(shown, start=1)
+        for title in [title_of(project.store.document(mark.document))]
     ]
 
 
@@ -300,7 +271,7 @@ def mark(
                 raise Mistake(f"document {id_!r}: {acts[id_]} and {act}: say one")
     if not acts:
         raise Mistake("nothing is said: give ids with --yes, --no or --skip")
-    log_answers(project, search, acts)
+    log_answers(store, search, acts)
     return status_of(project, search)
 
 
@@ -319,11 +290,10 @@ def status(project: Project, name: str | None = None) -> ScreeningStatus:
 
 def status_of(project: Project, search: StoredSearch) -> ScreeningStatus:
     """How far a screening is."""
-    marks = [each.mark for each in searches.current_marks(project.store, search)]
-    documents = int(search.settings["documents"])
-    reading = Reading(documents, rule_of(search))
+    marks = searches.current_marks(project.store, search)
+    reading = Reading(int(search.settings["documents"]), rule_of(search))
     reading.answer(range(len(marks)), *flags_of(marks))
-    later = _documents(project) - documents
+    later = len(later_documents(project.store, search))
     return ScreeningStatus(search.name, reading.progress(), reading, later)
 
 

@@ -7,6 +7,8 @@ writes one more line. The last mark of a search on a document holds.
 from __future__ import annotations
 
 import json
+import os.path
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -41,12 +43,13 @@ WHERE search = ? AND who = ? AND act <> 'undo'
 AND (SELECT count(*) FROM marks AS u WHERE u.undoes = m.seq) % 2 = 0
 ORDER BY seq DESC LIMIT 1
 """
-UNDOINGS = """
-SELECT DISTINCT u.step, m.step FROM marks AS u JOIN marks AS m ON m.seq = u.undoes
+LAST_UNDONE = """
+SELECT m.step FROM marks AS u JOIN marks AS m ON m.seq = u.undoes
 WHERE u.search = ?1 AND u.who = ?2 AND u.seq > coalesce((
   SELECT seq FROM marks WHERE search = ?1 AND who = ?2 AND act <> 'undo'
   ORDER BY seq DESC LIMIT 1), 0)
-ORDER BY u.step
+GROUP BY m.step HAVING count(DISTINCT u.step) % 2 = 1
+ORDER BY max(u.step) DESC LIMIT 1
 """
 
 
@@ -101,13 +104,12 @@ class Mark(NamedTuple):
     score: float | None = None
 
 
-class LoggedMark(NamedTuple):
-    """A mark that holds: its number in the log, when, by whom, and itself."""
-
-    seq: int
-    at: str
-    who: str
-    mark: Mark
+def acts_of(yes: Iterable[str], no: Iterable[str]) -> dict[str, MarkAct]:
+    """Document → yes or no; a document that is both is refused."""
+    acts: dict[str, MarkAct] = dict.fromkeys(yes, "yes")
+    if both := sorted(acts.keys() & set(no)):
+        raise Mistake(f"document {both[0]!r}: yes and no: say one of them")
+    return acts | dict.fromkeys(no, "no")
 
 
 def begin_search(
@@ -148,14 +150,14 @@ def summaries(
     store: Store, kinds: Sequence[str] = (LIKE, SCREEN)
 ) -> list[SearchSummary]:
     """The searches of some kinds with their counts, of each the last used first."""
-    counts = {(search, act): int(n) for search, act, n in store.run(COUNTS)}
+    counts = Counter({(search, act): n for search, act, n in store.run(COUNTS)})
     return [
         SearchSummary(
             search.number, search.name, search.kind == SCREEN,
             str(search.settings.get("method", "auto")),
-            counts.get((search.number, "example"), 0) + len(search.texts),
-            counts.get((search.number, "yes"), 0),
-            counts.get((search.number, "no"), 0), search.created, search.who,
+            counts[search.number, "example"] + len(search.texts),
+            counts[search.number, "yes"], counts[search.number, "no"],
+            search.created, search.who,
         )
         for kind in kinds
         for search in list_searches(store, kind)
@@ -194,11 +196,9 @@ def _search(row: Any) -> StoredSearch:
     return StoredSearch(number, name, created, who, json.loads(settings))
 
 
-def change_settings(
-    store: Store, search: StoredSearch, settings: Mapping[str, Any]
-) -> StoredSearch:
-    """Replace the settings of a search; return it as it is now."""
-    settings = {**settings, "kind": search.settings["kind"]}
+def change_settings(store: Store, search: StoredSearch, **changes: Any) -> StoredSearch:
+    """Change some settings of a search; return it as it is now."""
+    settings = {**search.settings, **changes}
     store.run(
         "UPDATE searches SET settings = ? WHERE number = ?",
         (as_json(settings), search.number),
@@ -216,47 +216,43 @@ def add_marks(
         return _append(store, search, rows, who or whoami())
 
 
-def undo_marks(store: Store, search: StoredSearch, who: str = "") -> list[Mark]:
-    """Take back the last step of this user that holds; return its marks."""
+def undo_marks(
+    store: Store, search: StoredSearch, who: str = "", *, redo: bool = False
+) -> list[Mark]:
+    """Take back the last step of this user that holds; return its marks.
+
+    redo : bring back the step taken back last instead, nothing being marked since.
+    """
     who = who or whoami()
     with store.transaction():
-        last = store.run(LAST, (search.number, who)).fetchone()
+        statement = LAST_UNDONE if redo else LAST
+        last = store.run(statement, (search.number, who)).fetchone()
         if last is None:
-            raise Mistake(f"{who} has nothing to undo in search {search.name!r}")
-        return _toggle(store, search, int(last[0]), who)
+            act = "bring back" if redo else "undo"
+            raise Mistake(f"{who} has nothing to {act} in search {search.name!r}")
+        rows = store.run(
+            "SELECT seq, document, act, origin, rank, score FROM marks "
+            "WHERE search = ?1 AND seq >= ?2 AND step = ?2 ORDER BY seq",
+            (search.number, last[0]),
+        ).fetchall()
+        marks = [(Mark(*columns), int(seq)) for seq, *columns in rows]
+        _append(store, search, marks, who)
+    return [mark for mark, _ in marks]
 
 
-def redo_marks(store: Store, search: StoredSearch, who: str = "") -> list[Mark]:
-    """Bring back the step that this user took back last, nothing being marked since."""
-    who = who or whoami()
-    with store.transaction():
-        back: dict[int, None] = {}
-        for _, step in store.run(UNDOINGS, (search.number, who)):
-            if step in back:
-                del back[step]
-            else:
-                back[step] = None
-        if not back:
-            raise Mistake(f"{who} has nothing to bring back in search {search.name!r}")
-        return _toggle(store, search, list(back)[-1], who)
-
-
-def current_marks(store: Store, search: StoredSearch) -> list[LoggedMark]:
+def current_marks(store: Store, search: StoredSearch) -> list[Mark]:
     """The marks that hold, one a document, in the order they were made."""
-    return [
-        LoggedMark(seq, at, who, Mark(*columns))
-        for seq, at, who, *columns in store.run(
-            "SELECT seq, at, who, document, act, origin, rank, score FROM marked "
-            "WHERE search = ? ORDER BY seq",
-            (search.number,),
-        )
-    ]
+    rows = store.run(
+        "SELECT document, act, origin, rank, score FROM marked "
+        "WHERE search = ? ORDER BY seq",
+        (search.number,),
+    )
+    return [Mark(*columns) for columns in rows]
 
 
 def acts_by_document(store: Store, search: StoredSearch) -> dict[str, MarkAct]:
     """Document → the act of its mark that holds, in the order they were made."""
-    marks = current_marks(store, search)
-    return {logged.mark.document: logged.mark.act for logged in marks}
+    return {mark.document: mark.act for mark in current_marks(store, search)}
 
 
 def require_example(store: Store, search: StoredSearch) -> None:
@@ -266,17 +262,6 @@ def require_example(store: Store, search: StoredSearch) -> None:
         raise Mistake(
             "that would leave the search without an example: add another first"
         )
-
-
-def _toggle(store: Store, search: StoredSearch, step: int, who: str) -> list[Mark]:
-    rows = store.run(
-        "SELECT seq, document, act, origin, rank, score FROM marks "
-        "WHERE search = ?1 AND seq >= ?2 AND step = ?2 ORDER BY seq",
-        (search.number, step),
-    ).fetchall()
-    marks = [(Mark(*columns), int(seq)) for seq, *columns in rows]
-    _append(store, search, marks, who)
-    return [mark for mark, _ in marks]
 
 
 def _append(
@@ -319,10 +304,5 @@ def _nearest(store: Store, id_: str) -> list[str]:
     sql = "SELECT id FROM documents WHERE abs(length(id) - ?) <= 2 LIMIT 20000"
     ids = [row[0] for row in store.run(sql, (len(id_),))]
     close = get_close_matches(id_, ids, n=50, cutoff=0.5)
-    return sorted(close, key=lambda other: -_shared(other, id_))[:3]
-
-
-def _shared(word: str, other: str) -> int:
-    """How many letters two words begin with in common."""
-    pairs = enumerate(zip(word, other, strict=False))
-    return next((at for at, (a, b) in pairs if a != b), min(len(word), len(other)))
+    alike = {other: os.path.commonprefix([other, id_]) for other in close}  # noqa: RUF071 (letters)
+    return sorted(close, key=lambda other: -len(alike[other]))[:3]

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from classmark.corpus.documents import Document
-from classmark.examples import problem as elsewhere
+from classmark.examples.problem import Collection
 from classmark.formats.records import Record
 from classmark.problems import DamagedFolder, Mistake
 from classmark.progress import track
-from classmark.sparse import Rows
+from classmark.sparse import PARTS, Rows, rows_from, rows_in
 from classmark.storage import (
     Generations,
     SavedFolder,
@@ -28,8 +28,6 @@ from classmark.text.tokens import fold
 from classmark.weighting.vectorizer import Vectorizer
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from classmark.machines.cluster import Machines
     from classmark.text.analyzer import Analyzer
     from classmark.workbench.project import Project
@@ -61,9 +59,12 @@ class DocumentVectors(NamedTuple):
 class SpreadVectors(NamedTuple):
     """The same with rows that machines have; what texts become is at hand."""
 
-    rows: elsewhere.Collection
+    rows: Collection
     ids: list[str]
     vectorizer: Vectorizer
+
+
+AnyVectors = DocumentVectors | SpreadVectors
 
 
 def spread_vectors(project: Project, machines: Machines) -> SpreadVectors:
@@ -72,16 +73,13 @@ def spread_vectors(project: Project, machines: Machines) -> SpreadVectors:
     from classmark.machines.rows import SpreadRows
 
     machines.require_folder(project.folder)
-    generations, state = Generations(project.folder / FOLDER), state_of(project)
-    current = generations.current()
-    if current is None or _saved(current, state) is None:
+    if not are_saved(project):
         vectors_of(project)
-        current = generations.current()
-    saved = None if current is None else _saved(current, state)
-    if current is None or saved is None:
+    saved, folder = _saved(project), _generations(project).current()
+    if saved is None or folder is None:
         raise Mistake(f"documents came to {project.folder} meanwhile: repeat this")
     ids = unpack_strings(saved.arrays["ids"], saved.arrays["ids_ends"])
-    where = str(current.absolute())
+    where = str(folder.absolute())
     sources = [
         SavedRows(where, FORMAT, VERSION, *share)
         for share in shares(len(ids), machines.workers)
@@ -92,31 +90,18 @@ def spread_vectors(project: Project, machines: Machines) -> SpreadVectors:
 
 def vectors_of(project: Project) -> DocumentVectors:
     """All documents of a project as vectors; made anew when documents changed."""
-    vectors = saved_vectors(project)
-    if vectors is not None:
-        return vectors
-    generations, state = Generations(project.folder / FOLDER), state_of(project)
-    vectors = _computed(project)
-    folder = generations.next()
-    folder.parent.mkdir(exist_ok=True)
-    _save(vectors, folder, state)
-    generations.put_in_service(folder)
-    generations.drop_old(KEPT)
-    return vectors
+    return saved_vectors(project) or _written(project)
 
 
 def saved_vectors(project: Project) -> DocumentVectors | None:
     """The vectors that were made before; None where documents changed since."""
-    current = Generations(project.folder / FOLDER).current()
-    saved = None if current is None else _saved(current, state_of(project))
+    saved = _saved(project)
     if saved is None:
         return None
     arrays = saved.arrays
-    starts, columns, values = (
-        np.array(arrays[name]) for name in ("starts", "columns", "values")
-    )
+    in_memory = {name: np.array(arrays[name]) for name in PARTS}
     return DocumentVectors(
-        Rows(starts, columns, values, saved.settings["width"]),
+        rows_in(in_memory, "", saved.settings["width"]),
         unpack_strings(arrays["ids"], arrays["ids_ends"]),
         Vectorizer.from_arrays(arrays, saved.settings["vectorizer"]),
     )
@@ -124,10 +109,9 @@ def saved_vectors(project: Project) -> DocumentVectors | None:
 
 def are_saved(project: Project) -> bool:
     """Whether the vectors were made before, of the documents there are now."""
-    current = Generations(project.folder / FOLDER).current()
-    if current is None:
-        return False
-    return bool(saved_settings(current).get("state") == state_of(project))
+    folder = _generations(project).current()
+    state = None if folder is None else saved_settings(folder).get("state")
+    return bool(state == state_of(project))
 
 
 def words_behind(text: str, analyzer: Analyzer) -> dict[str, str]:
@@ -146,9 +130,7 @@ def words_behind(text: str, analyzer: Analyzer) -> dict[str, str]:
 
 
 def rows_of_texts(
-    project: Project,
-    vectors: DocumentVectors | SpreadVectors,
-    texts: Mapping[str, str],
+    project: Project, vectors: AnyVectors, texts: Mapping[str, str]
 ) -> Rows:
     """The vectors of texts by name; each must share a word with the documents."""
     rows = vectors.vectorizer.rows(texts.values())
@@ -172,7 +154,12 @@ def state_of(project: Project) -> dict[str, Any]:
     }
 
 
-def _computed(project: Project) -> DocumentVectors:
+def _generations(project: Project) -> Generations:
+    return Generations(project.folder / FOLDER)
+
+
+def _written(project: Project) -> DocumentVectors:
+    """Make the vectors, and save them as the next generation."""
     ids: list[str] = []
 
     def texts() -> Iterator[str]:
@@ -181,30 +168,31 @@ def _computed(project: Project) -> DocumentVectors:
             ids.append(id_)
             yield project.text_of(Record(Document(id_, json.loads(fields))))
 
-    if not project.store.run("SELECT 1 FROM documents LIMIT 1").fetchone():
+    state = state_of(project)
+    if not state["documents"][0]:
         raise Mistake(
             f"{project.folder} has no documents: import some (classmark import FILE)"
         )
     vectorizer = Vectorizer(project.settings.text.analyzer, WEIGHTING)
-    X = vectorizer.fit_transform(texts())
-    rows = Rows(
-        X.indptr.astype(np.int64), X.indices.astype(np.uint32), X.data, X.shape[1]
-    )
+    rows = rows_from(vectorizer.fit_transform(texts()))
+    arrays, settings = vectorizer.to_arrays()
+    blob, ends = pack_strings(ids)
+    arrays |= rows.arrays() | {"ids": blob, "ids_ends": ends}
+    generations = _generations(project)
+    folder = generations.next()
+    folder.parent.mkdir(exist_ok=True)
+    described = {"state": state, "vectorizer": settings, "width": rows.width}
+    save(folder, FORMAT, VERSION, arrays, described)
+    generations.put_in_service(folder)
+    generations.drop_old(KEPT)
     return DocumentVectors(rows, ids, vectorizer)
 
 
-def _save(vectors: DocumentVectors, folder: Path, state: dict[str, Any]) -> None:
-    arrays, settings = vectors.vectorizer.to_arrays()
-    blob, ends = pack_strings(vectors.ids)
-    rows = vectors.rows
-    arrays |= {"starts": rows.starts, "columns": rows.columns, "values": rows.values}
-    arrays |= {"ids": blob, "ids_ends": ends}
-    described = {"state": state, "vectorizer": settings, "width": rows.width}
-    save(folder, FORMAT, VERSION, arrays, described)
-
-
-def _saved(folder: Path, state: dict[str, Any]) -> SavedFolder | None:
-    """Open the saved arrays; None where they are of another state."""
+def _saved(project: Project) -> SavedFolder | None:
+    """Open the saved arrays; None where there are none of the documents of now."""
+    folder = _generations(project).current()
+    if folder is None:
+        return None
     try:
         saved = open_folder(folder, FORMAT, VERSION)
     except DamagedFolder as problem:
@@ -212,4 +200,4 @@ def _saved(folder: Path, state: dict[str, Any]) -> SavedFolder | None:
             f"{problem}; here it is enough to remove {folder.parent}: it is made anew "
             "from the documents"
         ) from problem
-    return saved if saved.settings["state"] == state else None
+    return saved if saved.settings["state"] == state_of(project) else None

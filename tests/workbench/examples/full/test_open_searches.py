@@ -16,7 +16,6 @@ from classmark.workbench.examples.open_searches import BeingRead
 from classmark.workbench.examples.searches import (
     Mark,
     add_marks,
-    current_marks,
     search_by_number,
     summaries,
 )
@@ -39,8 +38,9 @@ def found(desk, number, k=5):
 
 def marks(desk, number):
     search = search_by_number(desk.store, number)
-    standing = current_marks(desk.store, search)
-    return {each.mark.document: (each.mark.act, each.who) for each in standing}
+    sql = "SELECT document, act, who FROM marked WHERE search = ? ORDER BY seq"
+    rows = desk.store.run(sql, (search.number,))
+    return {document: (act, who) for document, act, who in rows}
 
 
 def test_examples_find_their_like_with_words_and_reasons(desk):
@@ -97,10 +97,10 @@ def test_answers_are_learned_kept_by_name_and_taken_back(desk):
         "bees-3",
     }
     assert (found(desk, number), marks(desk, number)) == (before, {})
-    open_searches.redo(desk, "bob", number)
+    open_searches.undo(desk, "bob", number, redo=True)
     assert found(desk, number) == after
     with pytest.raises(Mistake, match="nothing to bring back"):
-        open_searches.redo(desk, "bob", number)
+        open_searches.undo(desk, "bob", number, redo=True)
 
 
 def test_the_last_word_holds_and_skipped_ones_are_not_shown(desk):
@@ -264,7 +264,7 @@ def test_a_screening_taken_back_shows_the_documents_again(desk):
     shown = open_searches.show(desk, number).hits
     assert [each.id for each in shown[:10]] == first
     assert not any(each.mark for each in shown)
-    open_searches.redo(desk, "ada", number)
+    open_searches.undo(desk, "ada", number, redo=True)
     assert {each.id: each.mark for each in open_searches.show(desk, number).hits}.keys()
     assert len(marks(desk, number)) == 11
     open_searches.mark(desk, "ada", number, {first[0]: "yes"})  # the last word holds

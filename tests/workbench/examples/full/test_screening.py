@@ -80,16 +80,16 @@ def test_likely_documents_come_first_with_their_origin_kept(project):
     assert sum(relevant(each.id) for each in shown[:8]) >= 6
     assert [each.rank for each in shown] == list(range(1, 11))
     answer_all(project, shown[::-1])
-    marks = [s.mark for s in current_marks(project.store, search(project))]
+    marks = current_marks(project.store, search(project))
     assert [mark.document for mark in marks] == ["d0", *(each.id for each in shown)]
     assert [mark.origin for mark in marks[-2:]] == ["random"] * 2
     assert marks[1].score == pytest.approx(shown[0].score)
     random = next(each.id for each in shown if each.origin == "random")
     screening.mark(project, None, {"skip": [random]})
     (changed,) = (
-        s.mark
-        for s in current_marks(project.store, search(project))
-        if s.mark.document == random
+        mark
+        for mark in current_marks(project.store, search(project))
+        if mark.document == random
     )
     assert (changed.act, changed.origin) == ("skip", "random")
     progress = screening.status(project).progress
@@ -132,7 +132,7 @@ def test_a_kill_loses_no_acknowledged_answer(project):
     told = done.stdout.split()
     assert len(told) == 4
     marks = current_marks(project.store, search(project))
-    assert [s.mark.document for s in marks] == ["d0", *told]
+    assert [mark.document for mark in marks] == ["d0", *told]
     shown = screening.read_next(project)
     assert not {each.id for each in shown} & set(told)
 

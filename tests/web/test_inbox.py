@@ -92,7 +92,7 @@ def test_a_title_is_text(client, desk):
 
 
 def test_accepting_at_once(client, quiet):
-    found = {f"new-{at}": quiet.guesses.get(f"new-{at}") for at in range(8)}
+    found = {f"new-{at}": quiet.guesses.best.get(f"new-{at}") for at in range(8)}
     assert all(found.values())
     if quiet.model().calibrator is None:
         refused = client.get("/inbox/accept")
@@ -101,7 +101,7 @@ def test_accepting_at_once(client, quiet):
     picks = []
     for at, (id_, guess) in enumerate(found.items()):
         sure = replace(guess, score=1.0, probability=1 - at / 10)
-        quiet.guesses._guesses[id_] = sure  # noqa: SLF001 (as if)
+        quiet.guesses.best[id_] = sure
         picks.append(f'["{id_}", "{guess.category}", 1.0, 0]')
     form = {"pick": picks[:3], "least": "0.8"}
     done = client.post("/inbox/accept", data=form, follow_redirects=False)

@@ -156,8 +156,8 @@ def _in_words(desk: Desk, query: HistoryFilter) -> dict[str, Any]:
     return {
         "wanted": query,
         "query": urlencode(query.asked),
-        "people": log.people(desk),
-        "acts": log.acts(desk),
+        "people": log.values_of(desk, "who"),
+        "acts": log.values_of(desk, "act"),
         "verbs": ALL_VERBS,
         "categories": desk.categories,
         "listed": desk.categories.values() if few else (),

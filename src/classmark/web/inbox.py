@@ -14,6 +14,7 @@ from classmark.web.fields import NO_NUL, Body, Id, Number, answer, calls
 from classmark.web.guard.auth import Classifier, OpenDesk, Reader
 from classmark.web.render import address, page, redirect
 from classmark.workbench.deciding import inbox as inboxes
+from classmark.workbench.deciding.history import values_of
 from classmark.workbench.deciding.inbox import Filters, Guessed
 from classmark.workbench.deciding.queue import ORDERS
 
@@ -96,7 +97,7 @@ def inbox_page(
     return page(
         request, "Inbox", "inbox.html", mine=mine, address=filtered,
         inbox=inboxes.inbox(desk, order, query.filters, query.page),
-        orders=ORDER_WORDS, shows=SHOW_WORDS, people=inboxes.people(desk),
+        orders=ORDER_WORDS, shows=SHOW_WORDS, people=values_of(desk, "who"),
         documents=len(desk.state.ids), categories=desk.categories,
     )  # fmt: skip
 

@@ -17,7 +17,6 @@ from classmark.workbench.deciding.inbox import (
     inbox,
     likely,
     offer,
-    people,
     start_in,
 )
 from classmark.workbench.deciding.queue import Guess
@@ -88,14 +87,14 @@ def test_what_waits_is_shown_with_the_best_guess(desk):
 
 def test_what_was_not_looked_at_yet_is_guessed_for_the_page(desk):
     desk.guesses.look([], lambda _: True)
-    assert len(desk.guesses) == 0
+    assert len(desk.guesses.best) == 0
     found = inbox(desk, "random")
     assert {row.guess[-1] for row in found.rows} == {"Bees", "Birds", "Bread"}
     assert found.looked_at == 0
 
 
 def test_orders(desk):
-    leads = {id_: desk.guesses.get(id_) for id_ in NEW}
+    leads = {id_: desk.guesses.best.get(id_) for id_ in NEW}
     assert shown(desk) == sorted(NEW, key=lambda id_: leads[id_].lead)
     assert shown(desk, "likely") == sorted(NEW, key=lambda id_: -leads[id_].height)
     assert sorted(shown(desk, "random")) == NEW
@@ -150,7 +149,6 @@ def test_by_person(desk):
     say(desk, "new-0", who="bo", assign=("bees",))
     assert shown(desk, show="decided", who="bo") == ["new-0"]
     assert shown(desk, show="all", who="nobody") == []
-    assert "bo" in people(desk)
 
 
 def test_disagreement(desk):
@@ -200,10 +198,10 @@ def test_likeliness_in_words():
 def sure(desk):
     """The desk, its guesses as if some were sure."""
     assert desk.model().calibrator is not None
-    found = {id_: desk.guesses.get(id_) for id_ in NEW}
+    found = {id_: desk.guesses.best.get(id_) for id_ in NEW}
     for at, (id_, guess) in enumerate(found.items()):
         chance = 0.99 - at / 20
-        desk.guesses._guesses[id_] = Guess(id_, guess.category, 1.5, chance, 0.5, 0.5)  # noqa: SLF001 (as if it had been looked at so)
+        desk.guesses.best[id_] = Guess(id_, guess.category, 1.5, chance, 0.5, 0.5)
     desk.guesses._orders.clear()  # noqa: SLF001
     return desk
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
@@ -30,7 +30,6 @@ from classmark.workbench.store.log import (
 from classmark.workbench.store.undo import undo
 
 if TYPE_CHECKING:
-    from classmark.corpus.documents import Document
     from classmark.workbench.project import Project
     from classmark.workbench.store.store import Store
     from classmark.workbench.team.desk import Desk
@@ -81,11 +80,11 @@ def decide(
     its other acts are within its first, and so undone with it.
     """
     store = project.store
-    text = store.document(document)
-    _require_clear(decision)
+    store.document(document)
     if seen is None:
-        seen = what_the_model_says(project, text, named(decision))
+        seen = what_the_model_says(project, document, named(decision))
     acts = list(_acts(document, decision, seen))
+    _require_clear(decision, acts)
     with store.transaction():
         new = {*decision.assign, *decision.primary, *decision.unsure}
         require_open(store, sorted(new | {n for pair in decision.over for n in pair}))
@@ -98,25 +97,23 @@ def decide(
 
 
 def what_the_model_says(
-    project: Project, document: Document, names: Iterable[str]
+    project: Project, document: str, names: set[str]
 ) -> dict[str, Seen]:
     """Rank and score of categories for a document, by the model in service, if any.
 
     A category that the model does not know, or does not rank, has neither.
     """
     model = project.model()
-    if model is None:
+    if model is None or not names:
         return {}
     folder = project.models.current()
     name = UNTRAINED if folder is None else folder.name
-    scores = model.scores([project.text_of(Record(document))])[0]
-    ids = set(names)
-    column = {id_: at for at, id_ in enumerate(model.categories) if id_ in ids}
-    return {
-        id_: Seen(name, rank_of(scores, column[id_]), float(scores[column[id_]]))
-        if id_ in column and scores[column[id_]] > -inf
-        else Seen(name)
-        for id_ in ids
+    text = project.text_of(Record(project.store.document(document)))
+    scores = model.scores([text])[0]
+    return dict.fromkeys(names, Seen(name)) | {
+        id_: Seen(name, rank_of(scores, column), float(scores[column]))
+        for column, id_ in enumerate(model.categories)
+        if id_ in names and scores[column] > -inf
     }
 
 
@@ -157,53 +154,30 @@ def pair_of(text: str, ids: set[str]) -> tuple[str, str]:
     )
 
 
-def _require_clear(decision: Decision) -> None:
-    """Refuse a decision that says nothing, or too much."""
-    is_something = any([_require_one_each(decision), _require_order(decision)])
-    if decision.aside and is_something:
+def _require_clear(decision: Decision, acts: Sequence[Act]) -> None:
+    """Refuse a decision that says nothing, or contradicts itself."""
+    act_on: dict[str | None, str] = {}
+    for act in acts:
+        name, other = act.category, act.other
+        if other is None and act_on.setdefault(name, act.act) != act.act:
+            raise Mistake(
+                f"category {name!r}: {act_on[name]} and {act.act} contradict each "
+                "other: say one of them"
+            )
+        if other is not None and name == other:
+            raise Mistake(f"{name!r} cannot be above itself: drop this preference")
+        if (other, name) in decision.over:
+            raise Mistake(
+                f"{name!r} over {other!r} and the contrary contradict each other: "
+                "say one of them"
+            )
+    if decision.aside and len(acts) > 1:
         raise Mistake("a document set aside takes no other decision: say one of them")
-    if not (decision.aside or is_something):
+    if not acts:
         raise Mistake(
             "nothing was decided: say --assign, --primary, --reject, --unsure, "
             "--remove, --over or --aside"
         )
-
-
-def _require_one_each(decision: Decision) -> bool:
-    """Refuse two acts on one category; return whether there is any."""
-    where: dict[str, str] = {}
-    for act, names in _grouped(decision):
-        for name in names:
-            if where.setdefault(name, act) != act:
-                raise Mistake(
-                    f"category {name!r}: {where[name]} and {act} contradict each "
-                    "other: say one of them"
-                )
-    return bool(where)
-
-
-def _require_order(decision: Decision) -> bool:
-    """Refuse preferences that contradict each other; return whether there are any."""
-    for winner, loser in decision.over:
-        if winner == loser:
-            raise Mistake(f"{winner!r} cannot be above itself: drop this preference")
-        if (loser, winner) in decision.over:
-            raise Mistake(
-                f"{winner!r} over {loser!r} and the contrary contradict each other: "
-                "say one of them"
-            )
-    return bool(decision.over)
-
-
-def _grouped(decision: Decision) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    assigned = tuple(n for n in decision.assign if n not in decision.primary)
-    return (
-        (REMOVE, decision.remove),
-        (ASSIGN, assigned),
-        (PRIMARY, decision.primary),
-        (REJECT, decision.reject),
-        (UNSURE, decision.unsure),
-    )
 
 
 def named(decision: Decision) -> set[str]:
@@ -215,16 +189,22 @@ def named(decision: Decision) -> set[str]:
 
 
 def _acts(document: str, decision: Decision, seen: Mapping[str, Seen]) -> Iterator[Act]:
-    grades = {ASSIGN: SECONDARY, PRIMARY: PRIMARY_GRADE}
-    for act, names in _grouped(decision):
+    note, unseen = decision.note, Seen()
+    for act, names, grade in (
+        (REMOVE, decision.remove, None),
+        (ASSIGN, decision.assign, SECONDARY),
+        (PRIMARY, decision.primary, PRIMARY_GRADE),
+        (REJECT, decision.reject, None),
+        (UNSURE, decision.unsure, None),
+    ):
         for name in dict.fromkeys(names):
-            view = seen.get(name, Seen())
-            yield Act(document, act, name, grades.get(act), *view, decision.note)
+            if act != ASSIGN or name not in decision.primary:
+                yield Act(document, act, name, grade, *seen.get(name, unseen), note)
     for winner, loser in dict.fromkeys(decision.over):
-        view = seen.get(winner, Seen())
-        yield Act(document, PREFER, winner, 1.0, *view, decision.note, loser)
+        view = seen.get(winner, unseen)
+        yield Act(document, PREFER, winner, 1.0, *view, note, loser)
     if decision.aside:
-        yield Act(document, UNSURE, note=decision.note)
+        yield Act(document, UNSURE, note=note)
 
 
 def _words(acts: list[Act]) -> str:
@@ -251,6 +231,12 @@ WHERE u.who = ?1 AND u.act = 'undo' AND t.act <> 'undo' AND u.within IS NULL
 AND NOT EXISTS (SELECT 1 FROM undone WHERE seq = u.seq)
 AND u.seq > coalesce((SELECT max(seq) FROM judgments
   WHERE who = ?1 AND act <> 'undo' AND within IS NULL), 0)
+"""
+WRITTEN = "SELECT at, document FROM judgments WHERE seq BETWEEN ? AND ? ORDER BY seq"
+KEEPS_ASIDE = """
+SELECT seq FROM judgments WHERE document = ? AND act = 'unsure' AND category IS NULL
+AND document IN (SELECT document FROM aside)
+AND seq NOT IN (SELECT seq FROM undone) ORDER BY seq
 """
 
 
@@ -325,15 +311,17 @@ def decide_on(
     it. version : of that sheet; where anybody has said something of the document
     since, a ``Conflict`` is raised and nothing is written; None: written anyhow.
     """
+    names = named(decision)
     if seen is None:
-        seen = _as_seen(desk, document, decision, who)
+        shown = desk.sheets.seen(document, who)
+        seen = shown | what_the_model_says(desk, document, names - shown.keys())
 
     def write(project: Project) -> Logged:
-        if version is not None:
-            _require_same(project.store, document, version, decision)
+        if theirs := acts_since(project.store, document, version):
+            raise Conflict(document, theirs, decision)
         return decide(project, document, decision, seen, who, together=True)
 
-    return _saved(desk, document, who, desk.write(write), named(decision))
+    return _saved(desk, who, desk.write(write), names)
 
 
 def skip_for(desk: Desk, document: str, who: str) -> SavedDecision:
@@ -353,7 +341,7 @@ def note_on(desk: Desk, document: str, text: str, who: str) -> SavedDecision:
 def undo_for(desk: Desk, who: str, number: int | None = None) -> SavedDecision:
     """Take back an act with all that was said with it; without a number, the last."""
     logged = desk.write(lambda project: undo(project, number, who))
-    return _taken_back(desk, who, logged)
+    return _saved(desk, who, logged, taken_back=True)
 
 
 def redo_for(desk: Desk, who: str) -> SavedDecision:
@@ -365,7 +353,7 @@ def redo_for(desk: Desk, who: str) -> SavedDecision:
             raise Mistake(f"{who} has undone nothing since: there is nothing to redo")
         return undo(project, int(last), who)
 
-    return _taken_back(desk, who, desk.write(write))
+    return _saved(desk, who, desk.write(write), taken_back=True)
 
 
 def version_of(store: Store, document: str) -> int:
@@ -378,67 +366,40 @@ def version_of(store: Store, document: str) -> int:
     return int(last)
 
 
-def acts_since(store: Store, document: str, version: int) -> tuple[LoggedAct, ...]:
-    """What was said of a document after an act, oldest first."""
+def acts_since(
+    store: Store, document: str, version: int | None
+) -> tuple[LoggedAct, ...]:
+    """What was said of a document after an act, oldest first; after None, nothing."""
+    if version is None:
+        return ()
     return tuple(LoggedAct(*row) for row in store.run(SINCE, (document, version)))
 
 
-def _require_same(
-    store: Store, document: str, version: int, decision: Decision
-) -> None:
-    theirs = acts_since(store, document, version)
-    if theirs:
-        raise Conflict(document, theirs, decision)
-
-
-def _as_seen(
-    desk: Desk, document: str, decision: Decision, who: str
-) -> dict[str, Seen]:
-    """What was shown of the categories that a decision names."""
-    ids = named(decision)
-    views = desk.sheets.seen(document, who)
-    rest = ids - views.keys()
-    if rest:
-        text = desk.store.document(document)
-        views |= what_the_model_says(desk, text, rest)
-    return {name: views[name] for name in ids if name in views}
-
-
 def _say(desk: Desk, act: Act, who: str, words: str) -> SavedDecision:
-    from classmark.workbench.results import Logged
-
     def write(project: Project) -> Logged:
         project.store.document(str(act.document))
         numbers = project.store.judge([act], who)
         return Logged(tuple(numbers), f"{act.document}: {words}")
 
-    return _saved(desk, str(act.document), who, desk.write(write), ())
+    return _saved(desk, who, desk.write(write), ())
 
 
 def _saved(
-    desk: Desk, document: str, who: str, logged: Logged, categories: Iterable[str]
+    desk: Desk,
+    who: str,
+    logged: Logged,
+    categories: Iterable[str] | None = None,
+    *,
+    taken_back: bool = False,
 ) -> SavedDecision:
-    """Tell everybody, and find what is next."""
-    store, number = desk.store, logged.numbers[0]
-    desk.after_write([document], who, logged, categories)
-    (at,) = store.run("SELECT at FROM judgments WHERE seq = ?", (number,)).fetchone()
-    onward = desk.queues.next_for(who, document)
-    return SavedDecision(number, at, logged.said, onward, document, logged.numbers)
-
-
-def _taken_back(desk: Desk, who: str, logged: Logged) -> SavedDecision:
-    """As ``_saved``; the document that was taken back is the next one."""
-    store, number = desk.store, logged.numbers[0]
-    rows = store.run(
-        "SELECT at, document FROM judgments WHERE seq BETWEEN ? AND ? ORDER BY seq",
-        (number, logged.numbers[-1]),
-    ).fetchall()
+    """Tell everybody, and find what is next: after an undo, the same document."""
+    numbers = logged.numbers
+    rows = desk.store.run(WRITTEN, (numbers[0], numbers[-1])).fetchall()
     documents = list(dict.fromkeys(str(id_) for _, id_ in rows if id_ is not None))
-    desk.after_write(documents, who, logged)
+    desk.after_write(documents, who, logged, categories)
     document = documents[0] if documents else ""
-    return SavedDecision(
-        number, rows[0][0], logged.said, document or None, document, logged.numbers
-    )
+    onward = document or None if taken_back else desk.queues.next_for(who, document)
+    return SavedDecision(numbers[0], rows[0][0], logged.said, onward, document, numbers)
 
 
 def settle(
@@ -462,39 +423,23 @@ def settle(
     def write(project: Project) -> Logged:
         store = project.store
         store.document(document)
-        _require_unchanged(store, document, version)
+        if later := acts_since(store, document, version):
+            raise Mistake(
+                f"{document}: {later[0].who} decided on it since ({later[0].act}): "
+                "look at it again, and settle it then"
+            )
         require_open(store, sorted(labels))
         stood = store.standing(document).get(document, {})
         first = store.append(Act(document, SETTLE, note=note), who)
         numbers = store.judge(_moves(document, labels, stood, first), who)
-        for number in _set_aside(store, document):
-            numbers += undo(project, number, who, first).numbers
+        for (seq,) in store.run(KEEPS_ASIDE, (document,)).fetchall():
+            numbers += undo(project, seq, who, first).numbers
         words = f"{document}: settled, {', '.join(labels)}"
         return Logged((first, *numbers), words)
 
     logged = desk.write(write)
     desk.after_write([document], who, logged)
     return logged
-
-
-def _set_aside(store: Store, document: str) -> list[int]:
-    """The acts that keep a document aside: once it is settled, they hold no more."""
-    rows = store.run(
-        "SELECT seq FROM judgments WHERE document = ? AND act = ? AND category IS NULL "
-        "AND document IN (SELECT document FROM aside) "
-        "AND seq NOT IN (SELECT seq FROM undone) ORDER BY seq",
-        (document, UNSURE),
-    )
-    return [int(seq) for (seq,) in rows.fetchall()]
-
-
-def _require_unchanged(store: Store, document: str, version: int | None) -> None:
-    later = () if version is None else acts_since(store, document, version)
-    if later:
-        raise Mistake(
-            f"{document}: {later[0].who} decided on it since ({later[0].act}): look at "
-            "it again, and settle it then"
-        )
 
 
 def _moves(

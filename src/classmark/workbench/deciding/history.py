@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from classmark.problems import Mistake
 from classmark.workbench.deciding.decide import Decision, SavedDecision, decide_on
 from classmark.workbench.results import Column, Logged, Table
-from classmark.workbench.store.log import ASSIGN, LABELS, PRIMARY, REJECT, UNDO, UNSURE
+from classmark.workbench.store.log import ASSIGN, PRIMARY, REJECT, UNDO, UNSURE
 from classmark.workbench.store.store import titles
 from classmark.workbench.store.undo import chain_of, holds_by, is_undone, undo
 
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
 ACTS = ("who", "document", "act", "category", "other", "state", "note")
 DETAILS = ("at", "undoes", "within", "grade", "model", "rank", "score")
-STATES = ("holds", "undone")
 MOST = 200  # lines of a page
 CORRECTED = (ASSIGN, PRIMARY, REJECT, UNSURE)
 LINES = """
@@ -35,6 +33,7 @@ LEFT JOIN categories AS o ON o.number = j.other
 WHERE {} ORDER BY j.seq DESC LIMIT ?
 """
 GONE = "EXISTS (SELECT 1 FROM undone AS g WHERE g.seq = j.seq)"
+STATES = {"": "1 = 1", "holds": f"NOT {GONE}", "undone": GONE}
 MENTIONS = "SELECT number FROM categories WHERE id = ? OR label = ?"
 
 
@@ -57,8 +56,7 @@ class HistoryFilter:
     @property
     def asked(self) -> dict[str, str]:
         """What is asked for, by name."""
-        named = {each.name: str(getattr(self, each.name)) for each in fields(self)}
-        return {name: value for name, value in named.items() if value}
+        return {name: value for name, value in asdict(self).items() if value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +120,8 @@ def history(project: Project, document: str | None = None, top: int = 20) -> Tab
         raise Mistake(f"n is {top}: ask for at least one line")
     if document is not None:
         project.store.document(document)
-    lines, _ = _lines(project.store, HistoryFilter(document=document or ""), None, top)
+    where, values = _conditions(HistoryFilter(document=document or ""))
+    lines = _lines(project.store, where, (*values, top))
     names = ("number", "at", *ACTS[:-1], *DETAILS[1:], "note")
     rows = [{name: getattr(line, name) for name in names} for line in lines]
     columns = [Column("number", format="d"), *map(Column, ACTS)]
@@ -141,54 +140,50 @@ def past(
     if not 1 <= top <= MOST:
         raise Mistake(f"top is {top}: ask for 1 to {MOST} lines")
     store = project.store
-    lines, more = _lines(store, filters or HistoryFilter(), before, top)
-    named = titles(store, {line.document for line in lines if line.document})
-    titled = (replace(line, title=named.get(line.document or "", "")) for line in lines)
-    return HistoryPage(tuple(titled), lines[-1].number if more else None)
+    where, values = _conditions(filters, before)
+    lines = _lines(store, where, (*values, top + 1))
+    shown, more = lines[:top], len(lines) > top
+    named = titles(store, {line.document for line in shown if line.document})
+    titled = (replace(line, title=named.get(line.document or "", "")) for line in shown)
+    return HistoryPage(tuple(titled), shown[-1].number if more else None)
 
 
-def _lines(
-    store: Store, filters: HistoryFilter, before: int | None, top: int
-) -> tuple[list[HistoryLine], bool]:
-    """The newest lines that are asked for, and whether there are older ones."""
-    where, values = conditions(filters)
-    if before is not None:
-        where, values = [*where, "j.seq < ?"], [*values, before]
-    sql = LINES.format(" AND ".join(where) or "1 = 1")
-    rows = store.run(sql, (*values, top + 1)).fetchall()
-    return [_line(store, row) for row in rows[:top]], len(rows) > top
+def _lines(store: Store, where: str, values: tuple[Any, ...]) -> list[HistoryLine]:
+    """The newest lines that meet a condition; values : of it, and how many lines."""
+    lines = []
+    for row in store.run(LINES.format(where), values).fetchall():
+        seq, at, who, document, act, category, other, undone, *rest = row
+        again = None if undone is None or act == UNDO else max(chain_of(store, seq))
+        parts: list[Any] = [act, category, other, undone is not None, *rest, again]
+        lines.append(HistoryLine(seq, at, who, document, document or "", *parts))
+    return lines
 
 
-def people(project: Project) -> list[str]:
-    """Everybody who has said something."""
-    rows = project.store.run("SELECT DISTINCT who FROM judgments ORDER BY who")
-    return [who for (who,) in rows]
+def values_of(project: Project, column: Literal["who", "act"]) -> list[str]:
+    """Everybody who has said something, or every kind of act, that is in the log."""
+    sql = f"SELECT DISTINCT {column} FROM judgments ORDER BY {column}"  # noqa: S608 (one of two names)
+    return [value for (value,) in project.store.run(sql)]
 
 
-def acts(project: Project) -> list[str]:
-    """Every kind of act that is in the log."""
-    rows = project.store.run("SELECT DISTINCT act FROM judgments ORDER BY act")
-    return [act for (act,) in rows]
-
-
-def conditions(filters: HistoryFilter) -> tuple[list[str], list[Any]]:
-    """What is asked for as conditions of SQL on a line ``j``, and their values."""
-    if filters.state not in ("", *STATES):
-        raise Mistake(f"state is {filters.state!r}: use {' or '.join(STATES)}")
+def _conditions(
+    filters: HistoryFilter | None, before: int | None = None
+) -> tuple[str, list[Any]]:
+    """What is asked for as a condition of SQL on a line ``j``, and its values."""
+    filters = filters or HistoryFilter()
+    if filters.state not in STATES:
+        raise Mistake(f"state is {filters.state!r}: use holds or undone")
     tests = {
-        "j.who = ?": [filters.who],
-        "j.act = ?": [filters.act],
-        "j.document = ?": [filters.document],
-        f"(j.category IN ({MENTIONS}) OR j.other IN ({MENTIONS}))": [filters.category]
-        * 4,
-        "j.at >= ?": [_day("since", filters.since)],
-        "j.at < ?": [_day("until", filters.until, after=1)],
+        "j.who = ?": filters.who,
+        "j.act = ?": filters.act,
+        "j.document = ?": filters.document,
+        f"(j.category IN ({MENTIONS}) OR j.other IN ({MENTIONS}))": filters.category,
+        "j.at >= ?": _day("since", filters.since),
+        "j.at < ?": _day("until", filters.until, after=1),
+        "j.seq < ?": before,
     }
-    used = {sql: values for sql, values in tests.items() if values[0]}
-    where = list(used)
-    if filters.state:
-        where.append(GONE if filters.state == "undone" else f"NOT {GONE}")
-    return where, [value for values in used.values() for value in values]
+    used = {sql: value for sql, value in tests.items() if value not in ("", None)}
+    values = [value for sql, value in used.items() for _ in range(sql.count("?"))]
+    return " AND ".join((*used, STATES[filters.state])), values
 
 
 def correct(
@@ -213,11 +208,10 @@ def correct(
 
 def line_of(project: Project, number: int) -> HistoryLine:
     """One line of the log."""
-    store = project.store
-    row = store.run(LINES.format("j.seq = ?"), (number, 1)).fetchone()
-    if row is None:
+    lines = _lines(project.store, "j.seq = ?", (number, 1))
+    if not lines:
         raise Mistake(f"there is no act {number}: see the numbers in the history")
-    return _line(store, row)
+    return lines[0]
 
 
 def named(project: Project, words: str) -> str:
@@ -236,13 +230,6 @@ def named(project: Project, words: str) -> str:
     raise Mistake(f"category {words!r}: {many}: give its id (see the taxonomy)")
 
 
-def _line(store: Store, row: Any) -> HistoryLine:
-    seq, at, who, document, act, category, other, undone, *rest = row
-    again = None if undone is None or act == UNDO else max(chain_of(store, seq))
-    parts: list[Any] = [act, category, other, undone is not None, *rest, again]
-    return HistoryLine(seq, at, who, document, document or "", *parts)
-
-
 def _day(name: str, text: str, after: int = 0) -> str:
     if not text:
         return ""
@@ -253,7 +240,15 @@ def _day(name: str, text: str, after: int = 0) -> str:
 
 
 LARGEST_RANGE = 2000  # acts
-Labels = Mapping[str, frozenset[str]]
+IN_RANGE = """
+SELECT j.seq FROM judgments AS j WHERE j.seq BETWEEN ? AND ? AND j.within IS NULL
+AND j.act <> 'import' AND {} ORDER BY j.seq LIMIT ?
+"""
+FIRST_NOT_OWN = """
+SELECT min(j.seq) FROM judgments AS j WHERE j.seq BETWEEN ? AND ?
+AND (j.who <> ? OR j.document IS NULL) AND {}
+"""
+ABOUT = "SELECT document FROM judgments WHERE seq = ? OR within = ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +293,7 @@ def look_at_range(
         try:
             outcome = _take_back(project, first, last, filters, "preview")
         except Mistake as problem:
-            outcome = TakenBack(first, last, problem=str(problem))
+            outcome = replace(outcome, problem=str(problem))
         raise _OnlyLooking
     return outcome
 
@@ -310,13 +305,10 @@ def first_not_own(
 
     What somebody may take back without being asked is what they said themselves.
     """
-    where, values = conditions(filters or HistoryFilter())
-    where = ["j.seq BETWEEN ? AND ?", "(j.who <> ? OR j.document IS NULL)", *where]
-    (first_act,) = desk.store.run(
-        f"SELECT min(j.seq) FROM judgments AS j WHERE {' AND '.join(where)}",  # noqa: S608 (our own words; the values are bound)
-        (first, last, who, *values),
-    ).fetchone()
-    return None if first_act is None else int(first_act)
+    where, values = _conditions(filters)
+    sql = FIRST_NOT_OWN.format(where)
+    (number,) = desk.store.run(sql, (first, last, who, *values)).fetchone()
+    return None if number is None else int(number)
 
 
 def undo_range(
@@ -333,35 +325,44 @@ def _take_back(
     project: Project, first: int, last: int, filters: HistoryFilter | None, who: str
 ) -> TakenBack:
     store = project.store
-    flips = _to_flip(store, first, last, filters or HistoryFilter())
-    documents = _documents(store, flips)
-    before = _labels(store, documents)
-    written, categories = 0, 0
-    for root in sorted(flips, key=flips.__getitem__, reverse=True):
-        numbers = undo(project, flips[root], who).numbers
-        written += len(numbers)
-        categories += _is_on_categories(store, root)
-    documents |= _documents(store, flips)
-    after = _labels(store, documents)
-    holds = {root: not is_undone(store, root) for root in flips}
+    flips = _to_flip(store, first, last, filters)
+    about = [id_ for root in flips for (id_,) in store.run(ABOUT, (root, root))]
+    documents = sorted({str(id_) for id_ in about if id_ is not None})
+    before = [_labels(store, id_) for id_ in documents]
+    newest = sorted(flips.values(), reverse=True)
+    written = sum(len(undo(project, number, who).numbers) for number in newest)
+    after = [_labels(store, id_) for id_ in documents]
+    gone = [root for root in sorted(flips) if is_undone(store, root)]
     return TakenBack(
         first,
         last,
-        tuple(sorted(root for root in flips if not holds[root])),
-        tuple(sorted(root for root in flips if holds[root])),
-        tuple(_changes(before, after)),
-        categories,
+        tuple(gone),
+        tuple(sorted(flips.keys() - gone)),
+        tuple(
+            LabelChange(id_, tuple(sorted(old - new)), tuple(sorted(new - old)))
+            for id_, old, new in zip(documents, before, after, strict=True)
+            if old != new
+        ),
+        about.count(None),
         written,
-        documents=tuple(sorted(documents)),
+        documents=tuple(documents),
     )
 
 
 def _to_flip(
-    store: Store, first: int, last: int, filters: HistoryFilter
+    store: Store, first: int, last: int, filters: HistoryFilter | None
 ) -> dict[int, int]:
     """Act → the last word on it, where taking back the range turns it round."""
-    rows = _rows(store, first, last, filters)
-    chosen = {seq for seq, _ in rows}
+    if first > last:
+        raise Mistake(f"from act {first} to act {last}: the first is to be the lower")
+    where, values = _conditions(filters)
+    rows = store.run(IN_RANGE.format(where), (first, last, *values, LARGEST_RANGE + 1))
+    chosen = {seq for (seq,) in rows}
+    if len(chosen) > LARGEST_RANGE:
+        raise Mistake(
+            f"acts {first} to {last}: more than {LARGEST_RANGE:,} acts at once: take "
+            "back a part of them first"
+        )
     flips = {}
     for seq in chosen:
         chain = chain_of(store, seq)
@@ -378,55 +379,6 @@ def _to_flip(
     return flips
 
 
-def _rows(store: Store, first: int, last: int, filters: HistoryFilter) -> list[Any]:
-    if first > last:
-        raise Mistake(f"from act {first} to act {last}: the first is to be the lower")
-    where, values = conditions(filters)
-    where = ["j.seq BETWEEN ? AND ?", "j.within IS NULL", "j.act <> 'import'", *where]
-    rows = store.run(
-        f"SELECT j.seq, j.undoes FROM judgments AS j WHERE {' AND '.join(where)} "  # noqa: S608 (our own words; the values are bound)
-        "ORDER BY j.seq LIMIT ?",
-        (first, last, *values, LARGEST_RANGE + 1),
-    ).fetchall()
-    if len(rows) > LARGEST_RANGE:
-        raise Mistake(
-            f"acts {first} to {last}: more than {LARGEST_RANGE:,} acts at once: take "
-            "back a part of them first"
-        )
-    return rows
-
-
-def _is_on_categories(store: Store, seq: int) -> bool:
-    sql = "SELECT document FROM judgments WHERE seq = ?"
-    return bool(store.run(sql, (seq,)).fetchone()[0] is None)
-
-
-def _documents(store: Store, roots: Iterable[int]) -> set[str]:
-    """The documents that acts, and what is within them, are about."""
-    sql = (
-        "SELECT document FROM judgments WHERE document IS NOT NULL "
-        "AND (seq = ? OR within = ?)"
-    )
-    return {
-        str(id_) for root in roots for (id_,) in store.run(sql, (root, root)).fetchall()
-    }
-
-
-def _labels(store: Store, documents: Iterable[str]) -> dict[str, frozenset[str]]:
-    return {
-        id_: frozenset(
-            name
-            for name, (act, _) in store.standing(id_).get(id_, {}).items()
-            if act in LABELS
-        )
-        for id_ in documents
-    }
-
-
-def _changes(before: Labels, after: Labels) -> Iterable[LabelChange]:
-    for document in sorted(after):
-        old, new = before.get(document, frozenset()), after[document]
-        if old != new:
-            yield LabelChange(
-                document, tuple(sorted(old - new)), tuple(sorted(new - old))
-            )
+def _labels(store: Store, document: str) -> set[str]:
+    sql = "SELECT category FROM labels WHERE document = ?"
+    return {category for (category,) in store.run(sql, (document,))}

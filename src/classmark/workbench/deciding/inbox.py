@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from classmark.corpus.documents import Document
@@ -62,12 +62,8 @@ class Filters:
     @property
     def chosen(self) -> dict[str, str]:
         """Those that are not as they begin, as an address has them."""
-        plain = {"show": UNDECIDED, "branch": "", "words": "", "who": ""}
-        return {
-            name: value
-            for name in plain
-            if (value := getattr(self, name)) != plain[name]
-        }
+        plain = asdict(Filters())
+        return {k: v for k, v in asdict(self).items() if v != plain[k]}
 
 
 def documents_in(desk: Desk, order: str, filters: Filters) -> list[str]:
@@ -76,36 +72,25 @@ def documents_in(desk: Desk, order: str, filters: Filters) -> list[str]:
     What waits is in the order as far as it was looked at, the rest at random; what does
     not wait is in order of arrival, the last first, or at random.
     """
-    ids = _shown(desk, order, filters.show)
-    if filters.branch:
-        inside = _inside(desk, filters.branch)
-        ids = [id_ for id_ in ids if inside(id_)]
-    store = desk.store
-    if filters.who:
-        theirs = {id_ for (id_,) in store.run(BY, (filters.who,))}
-        ids = [id_ for id_ in ids if id_ in theirs]
-    if filters.words.strip():
-        having = _having(desk, filters.words.strip())
-        ids = [id_ for id_ in ids if id_ in having]
-    return ids
-
-
-def require_known(desk: Desk, order: str, filters: Filters) -> None:
-    """Refuse an order or a filter that means nothing."""
     if order not in ORDERS:
         raise Mistake(f"order is {order!r}: use {', '.join(ORDERS)}")
     if filters.show not in SHOWS:
         raise Mistake(f"show is {filters.show!r}: use {', '.join(SHOWS)}")
-    if filters.branch and filters.branch not in desk.categories:
-        raise Mistake(
-            f"there is no category {filters.branch!r}: choose one from the taxonomy"
-        )
+    chosen = []
+    if filters.branch:
+        chosen.append(_in_branch(desk, filters.branch))
+    if filters.who:
+        chosen.append({id_ for (id_,) in desk.store.run(BY, (filters.who,))})
+    if words := filters.words.strip():
+        chosen.append(_having(desk, words))
+    ids = _shown(desk, order, filters.show)
+    return [id_ for id_ in ids if all(id_ in these for these in chosen)]
 
 
 def _shown(desk: Desk, order: str, show: str) -> list[str]:
     state = desk.state
     if show == UNDECIDED:
-        return desk.queues.ordered(order)
+        return list(desk.queues.ordered(order))
     ids = list(state.ids)[::-1]
     if order == "random" and ids:
         ids = [ids[at] for at in shuffled(ids, desk.settings.name)]
@@ -118,18 +103,15 @@ def _shown(desk: Desk, order: str, show: str) -> list[str]:
     return [id_ for id_ in ids if id_ in documents]
 
 
-def _inside(desk: Desk, branch: str) -> Callable[[str], bool]:
-    """Whether a document is in a category or below it, by label or else best guess."""
+def _in_branch(desk: Desk, branch: str) -> set[str]:
+    """Documents in a category or below it, by label or else by best guess."""
+    if branch not in desk.categories:
+        raise Mistake(f"there is no category {branch!r}: choose one from the taxonomy")
     below = {branch, *desk.tree.descendants(branch)}
-    labels, guesses = desk.state.labels, desk.guesses
-
-    def inside(document: str) -> bool:
-        if document in labels:
-            return not below.isdisjoint(labels[document])
-        guess = guesses.get(document)
-        return guess is not None and guess.category in below
-
-    return inside
+    state = desk.state
+    guessed = {g.document for g in desk.guesses.best.values() if g.category in below}
+    labelled = {id_ for name in below for id_ in state.documents.get(name, ())}
+    return labelled | (guessed - state.labels.keys())
 
 
 def _having(project: Project, words: str) -> set[str]:
@@ -201,17 +183,17 @@ def inbox(
 ) -> Inbox:
     """A page of the documents that the filters leave, in an order."""
     chosen = Filters() if filters is None else filters
-    require_known(desk, order, chosen)
     ids = documents_in(desk, order, chosen)
     pages = max(1, -(-len(ids) // SHOWN))
     at = min(max(page, 1), pages)
     rows = rows_of(desk, ids[(at - 1) * SHOWN : at * SHOWN])
-    return Inbox(tuple(rows), order, chosen, at, pages, len(ids), len(desk.guesses))
+    return Inbox(
+        tuple(rows), order, chosen, at, pages, len(ids), len(desk.guesses.best)
+    )
 
 
 def start_in(desk: Desk, who: str, order: str, filters: Filters) -> None:
     """Give somebody what waits in this order, as far as the filters leave it."""
-    require_known(desk, order, filters)
     if filters.show != UNDECIDED:
         raise Mistake(
             f"documents shown as {filters.show} do not wait: show the undecided ones, "
@@ -232,15 +214,11 @@ def rows_of(desk: Desk, ids: Sequence[str]) -> list[InboxRow]:
     ]
 
 
-def people(desk: Desk) -> list[str]:
-    """Everybody who has said something, in order of their names."""
-    rows = desk.store.run("SELECT DISTINCT who FROM judgments ORDER BY who")
-    return [str(who) for (who,) in rows]
-
-
 def _guessed(desk: Desk, documents: Sequence[Document]) -> dict[str, Guess]:
     """Document → the best guess; those not looked at in the background yet, now."""
-    guess_of = {d.id: g for d in documents if (g := desk.guesses.get(d.id)) is not None}
+    guess_of = {
+        d.id: g for d in documents if (g := desk.guesses.best.get(d.id)) is not None
+    }
     model, missing = desk.model(), [d for d in documents if d.id not in guess_of]
     if model is None or not missing:
         return guess_of
@@ -257,11 +235,9 @@ def _row(
     longest = max(fields.values(), key=len, default="")
     line = " ".join(longest.split())
     categories = desk.categories
-    state = (
-        "aside" if document.id in desk.state.aside
-        else "decided" if labels
-        else UNDECIDED
-    )  # fmt: skip
+    state = DECIDED if labels else UNDECIDED
+    if document.id in desk.state.aside:
+        state = ASIDE
     named = tuple(
         categories[name].name if name in categories else name for name in labels
     )
@@ -342,7 +318,7 @@ def offer(desk: Desk, who: str, filters: Filters, least: float) -> Offer:
     sure = [
         guess
         for id_ in documents_in(desk, "likely", filters)
-        if (guess := desk.guesses.get(id_)) is not None
+        if (guess := desk.guesses.best.get(id_)) is not None
         and (guess.probability or 0.0) >= least
         and desk.claims.holder(id_) in {"", who}
     ]
@@ -354,7 +330,7 @@ def offer(desk: Desk, who: str, filters: Filters, least: float) -> Offer:
     )
     wrong = sum(1 - (guess.probability or 0.0) for guess in shown)
     decisions = int(model.calibrator.decisions_)
-    return Offer(pairs, least, len(sure), wrong, len(desk.guesses), decisions)
+    return Offer(pairs, least, len(sure), wrong, len(desk.guesses.best), decisions)
 
 
 def accept(desk: Desk, who: str, guesses: Sequence[Guessed], least: float) -> Accepted:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,17 +13,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from classmark.arrays import Floats, Ints
-from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.progress import track
+from classmark.ranking import top as top_of
 from classmark.sparse import Rows, rows_from, stack, take
 from classmark.workbench.learning.live import held
 from classmark.workbench.results import Cell, Table
 
 if TYPE_CHECKING:
+    from classmark.corpus.documents import Document
     from classmark.rankers.text_ranker import TextRanker
-    from classmark.workbench.learning.models import TopDownTextRanker
     from classmark.workbench.project import Project
     from classmark.workbench.store.store import Store
     from classmark.workbench.team.desk import Desk
@@ -154,8 +153,10 @@ def best_guesses(
 
     None where a model that goes down a tree finds no category.
     """
-    texts = [project.text_of(Record(document)) for document in documents]
-    X, columns, heights = two_best(model, texts)
+    with held(model):
+        X = _rows(project, model, documents)
+        columns, scores, likely = two_best(model, X)
+    heights = scores if likely is None else likely
     guesses: list[Guess | None] = [
         None
         if column < 0
@@ -163,12 +164,12 @@ def best_guesses(
             document.id,
             model.categories[column],
             score,
-            None if model.calibrator is None else height,
+            None if likely is None else height,
             height - next_height,
             score - next_score,
         )
-        for document, column, (height, next_height, score, next_score) in zip(
-            documents, columns.tolist(), heights.tolist(), strict=True
+        for document, column, (score, next_score), (height, next_height) in zip(
+            documents, columns.tolist(), scores.tolist(), heights.tolist(), strict=True
         )
     ]
     return X, guesses
@@ -186,22 +187,6 @@ def shuffled(ids: Sequence[str], seed: str) -> Ints:
     return np.argsort(values, kind="stable")
 
 
-def best_two(scores: Floats) -> tuple[Ints, Ints]:
-    """The columns of the best and the second of each row; of one column, the same.
-
-    scores : shape (n, categories).
-
-    >>> [column.tolist() for column in best_two(np.array([[1.0, 3.0, 2.0]]))]
-    [[1], [2]]
-    """
-    best = scores.argmax(axis=1)
-    if scores.shape[1] == 1:
-        return best, best
-    rest = scores.copy()
-    rest[np.arange(len(scores)), best] = -np.inf
-    return best, rest.argmax(axis=1)
-
-
 def cosines(X: Any, centre: Any) -> Floats:
     """⟨x, c⟩ / (‖x‖ ‖c‖) for each sparse row x of X and the one row c; 0 for no terms.
 
@@ -213,53 +198,41 @@ def cosines(X: Any, centre: Any) -> Floats:
     rows, (columns, values) = rows_from(X), rows_from(centre).row(0)
     wide = np.zeros(rows.width)
     wide[columns] = values
-    row_of = np.repeat(np.arange(len(rows)), np.diff(rows.starts))
-    values_64 = rows.values.astype(np.float64)
-    products = np.bincount(row_of, values_64 * wide[rows.columns], len(rows))
-    scale = np.sqrt(
-        np.bincount(row_of, values_64 * values_64, len(rows)) * (wide @ wide)
-    )
+    matrix = rows.to_scipy().astype(np.float64)
+    squares = np.asarray(matrix.power(2).sum(axis=1)).ravel()
+    scale = np.sqrt(squares * (wide @ wide))
     result: Floats = np.zeros(len(rows))
-    np.divide(products, scale, out=result, where=scale > 0)
+    np.divide(matrix @ wide, scale, out=result, where=scale > 0)
     return result
 
 
-def two_best(model: TextRanker, texts: Sequence[str]) -> tuple[Rows, Ints, Floats]:
-    """Rows of weighted terms, the best category of each, and how high it is.
+def two_best(model: TextRanker, X: Rows) -> tuple[Ints, Floats, Floats | None]:
+    """The best category of each row, and the scores of it and the second, (n, 2).
 
-    The last, shape (n, 4): the calibrated probability, or else the score, of the best
-    and of the second category, then the scores of both. A model that goes down a tree
-    looks at the nodes on the way to them only; where it finds none, −1 and zeros.
+    The last: their calibrated probabilities, None where these are not known. A model
+    that goes down a tree looks at the nodes on the way to them only. Where there is no
+    category, −1 and zeros; where there is one, it is the second, too.
     """
     from classmark.workbench.learning.models import TopDownTextRanker
 
-    with held(model):
-        X = model.vectorizer.rows(texts)
-        if isinstance(model, TopDownTextRanker):
-            return X, *_on_the_way(model, X)
-        scores = model.ranker.decision_function(X)
-        ranked = np.flatnonzero(np.isfinite(scores).all(axis=0))
-        if not len(ranked):
-            return X, np.full(len(scores), -1), np.zeros((len(scores), 4))
-        scores = scores[:, ranked]
-        shown = model.probabilities(scores)
-    shown = scores if shown is None else shown
-    first, second = best_two(scores)
-    rows, pair = np.arange(len(scores))[:, None], np.stack([first, second], axis=1)
-    return X, ranked[first], np.hstack([shown[rows, pair], scores[rows, pair]])
-
-
-def _on_the_way(model: TopDownTextRanker, X: Rows) -> tuple[Ints, Floats]:
-    columns, values = np.full(len(X), -1), np.zeros((len(X), 4))
-    for at in range(len(X)):
-        best = model.ranker.best(take(X, [at]), 2)
-        if not best:
-            continue
-        scores = np.array([score for _, score in (*best, best[-1])][:2])
-        likely = model.probabilities(scores[:, None])
-        columns[at] = best[0][0]
-        values[at] = *(scores if likely is None else likely[:, 0]), *scores
-    return columns, values
+    columns, best = np.full(len(X), -1), np.zeros((len(X), 2))
+    if isinstance(model, TopDownTextRanker):
+        for at in range(len(X)):
+            if pairs := model.ranker.best(take(X, [at]), 2):
+                columns[at] = pairs[0][0]
+                best[at] = pairs[0][1], pairs[-1][1]
+        return columns, best, model.probabilities(best)
+    scores = model.ranker.decision_function(X)
+    ranked = np.flatnonzero(np.isfinite(scores).all(axis=0))
+    if not len(ranked):
+        return columns, best, best if model.calibrator else None
+    scores = scores[:, ranked]
+    pair = top_of(scores, 2)[:, [0, -1]]
+    likely = model.probabilities(scores)
+    best = np.take_along_axis(scores, pair, axis=1)
+    if likely is not None:
+        likely = np.take_along_axis(likely, pair, axis=1)
+    return ranked[pair[:, 0]], best, likely
 
 
 def _rows(project: Project, model: TextRanker, documents: Sequence[Document]) -> Rows:
@@ -332,21 +305,20 @@ class Queues:
                 return id_
         return None
 
-    def ordered(self, order: str, like: str | None = None) -> list[str]:
+    def ordered(self, order: str, like: str | None = None) -> Iterator[str]:
         """All documents that wait, in an order; as far as they were looked at yet.
 
         like : the document that "similar" means; None: the one decided last.
         """
-        state, guesses = self._desk.state, self._desk.guesses
+        waits, guesses = self._desk.state.waits, self._desk.guesses
         first = [] if order == "random" else guesses.ordered(order, like)
         looked_at = set(first)
         rest = (id_ for id_ in self._shuffled() if id_ not in looked_at)
-        return [id_ for id_ in (*first, *rest) if state.waits(id_)]
+        return filter(waits, chain(first, rest))
 
     def sample(self, most: int) -> list[str]:
         """Some documents that wait, drawn evenly: those that are to be looked at."""
-        waits = self._desk.state.waits
-        return list(islice((i for i in self._shuffled() if waits(i)), most))
+        return list(islice(self.ordered("random"), most))
 
     def skip(self, document: str, who: str) -> None:
         """Put a document at the end of somebody's queue."""
@@ -362,27 +334,15 @@ class Queues:
 
     def in_turn(self, who: str, after: str | None = None) -> Iterator[str]:
         """Somebody's documents that wait, what they skipped last."""
-        skipped = self._skipped_by(who)
+        choice, skipped = self.of(who), self._skipped_by(who)
         waits = self._desk.state.waits
-        for id_ in self._own(who, after):
-            if id_ not in skipped and waits(id_):
-                yield id_
-        among = self.of(who).among
-        for id_ in list(skipped):
-            if waits(id_) and (among is None or id_ in among):
-                yield id_
-
-    def _own(self, who: str, after: str | None) -> Iterable[str]:
-        choice = self.of(who)
-        if choice.order == LISTED:
-            yield from choice.among or ()
-            return
-        chosen = None if choice.among is None else set(choice.among)
-        first: list[str] = []
-        if choice.order != "random":
-            first = self._desk.guesses.ordered(choice.order, after)
-        for id_ in chain(first, self._shuffled()):
-            if chosen is None or id_ in chosen:
+        ids: Iterable[str] = choice.among or ()
+        if choice.order != LISTED:
+            ids = self.ordered(choice.order, after)
+        among = None if choice.among is None else set(choice.among)
+        first = (id_ for id_ in ids if id_ not in skipped)
+        for id_ in filter(waits, chain(first, list(skipped))):
+            if among is None or id_ in among:
                 yield id_
 
     def _shuffled(self) -> list[str]:
@@ -392,14 +352,11 @@ class Queues:
             if len(self._all) != len(state.ids):
                 ids, name = list(state.ids), self._desk.settings.name
                 self._all = [ids[i] for i in shuffled(ids, name)] if ids else []
-            if self._returned != state.returned or self._is_long():
+            is_long = len(self._left) > 2 * state.n_waiting + ROOM
+            if self._returned != state.returned or is_long:
                 self._returned = state.returned
                 self._left = [id_ for id_ in self._all if state.waits(id_)]
             return self._left
-
-    def _is_long(self) -> bool:
-        """Whether most of the documents left do not wait any more."""
-        return len(self._left) > 2 * self._desk.state.n_waiting + ROOM
 
     def _skipped_by(self, who: str) -> dict[str, None]:
         with self._lock:
@@ -415,66 +372,49 @@ REST = 3.0  # times as long as was worked
 
 
 class Guesses:
-    """The best guess of some thousand documents that wait, newest look at each."""
+    """The best guess of some thousand documents that wait, newest look at each.
+
+    best : document → its guess; another mapping after each look.
+    """
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
-        self._lock = Lock()
-        self._guesses: dict[str, Guess] = {}
+        self.best: dict[str, Guess] = {}
         self._rows: dict[str, Rows] = {}
         self._orders: dict[str, list[str]] = {}
-
-    def __len__(self) -> int:
-        return len(self._guesses)
-
-    def get(self, document: str) -> Guess | None:
-        """The guess on a document, if it was looked at."""
-        return self._guesses.get(document)
 
     def ordered(self, order: str, like: str | None = None) -> list[str]:
         """The documents looked at, in an order: "uncertain", "likely" or "similar"."""
         if order == "similar":
             return self._similar(like)
-        with self._lock:
-            if order not in self._orders:
-                guesses = sorted(self._guesses.values(), key=KEYS[order])
-                self._orders[order] = [guess.document for guess in guesses]
-            return self._orders[order]
+        orders = self._orders
+        if order not in orders:
+            guesses = sorted(self.best.values(), key=KEYS[order])
+            orders[order] = [guess.document for guess in guesses]
+        return orders[order]
 
     def look(self, ids: Sequence[str], go_on: Callable[[float], bool]) -> None:
         """Look at documents; what is not among them is forgotten.
 
         go_on : rests for so many seconds; False: stop.
         """
-        self._forget_others(set(ids))
+        desk, listed = self._desk, set(ids)
+        best = {i: guess for i, guess in self.best.items() if i in listed}
+        rows = {i: row for i, row in self._rows.items() if i in listed}
+        self.best, self._rows, self._orders = best, rows, {}
         for at in range(0, len(ids), AT_ONCE):
             started = time.perf_counter()
-            model = self._desk.model()
+            model = desk.model()
             if model is None:
                 return
-            self._take(model, ids[at : at + AT_ONCE])
+            block = sorted(ids[at : at + AT_ONCE])
+            documents = [desk.store.document(id_) for id_ in block]
+            X, guesses = best_guesses(desk, model, documents)
+            best = self.best | {g.document: g for g in guesses if g is not None}
+            rows = self._rows | {d.id: take(X, [n]) for n, d in enumerate(documents)}
+            self.best, self._rows, self._orders = best, rows, {}
             if not go_on(REST * (time.perf_counter() - started)):
                 return
-
-    def _forget_others(self, ids: set[str]) -> None:
-        with self._lock:
-            self._guesses = {i: g for i, g in self._guesses.items() if i in ids}
-            self._rows = {i: x for i, x in self._rows.items() if i in ids}
-            self._orders = {}
-
-    def _take(self, model: TextRanker, ids: Sequence[str]) -> None:
-        documents = _documents(self._desk, ids)
-        if not documents:
-            return
-        X, guesses = best_guesses(self._desk, model, documents)
-        with self._lock:
-            for at, (document, guess) in enumerate(
-                zip(documents, guesses, strict=True)
-            ):
-                self._rows[document.id] = take(X, [at])
-                if guess is not None:
-                    self._guesses[document.id] = guess
-            self._orders = {}
 
     def _similar(self, like: str | None) -> list[str]:
         """Those looked at by the cosine to a document."""
@@ -483,18 +423,7 @@ class Guesses:
         if model is None or near is None:
             return self.ordered("uncertain")
         centre = _rows(desk, model, [desk.store.document(near)])
-        with self._lock:
-            ids, rows = list(self._rows), list(self._rows.values())
-        if not ids:
-            return []
-        values = cosines(stack([centre, *rows]), centre)[1:]
+        rows = self._rows
+        ids = list(rows)
+        values = cosines(stack([centre, *rows.values()]), centre)[1:]
         return [ids[i] for i in np.argsort(-values, kind="stable") if ids[i] != near]
-
-
-def _documents(project: Project, ids: Sequence[str]) -> list[Document]:
-    places = ", ".join("?" * len(ids))
-    rows = project.store.run(
-        f"SELECT id, fields FROM documents WHERE id IN ({places})",  # noqa: S608 (places for ids)
-        tuple(ids),
-    )
-    return [Document(id_, json.loads(fields)) for id_, fields in rows]

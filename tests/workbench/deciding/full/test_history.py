@@ -19,13 +19,12 @@ from classmark.workbench.deciding.decide import (
 )
 from classmark.workbench.deciding.history import (
     HistoryFilter,
-    acts,
     correct,
     line_of,
     look_at_range,
     past,
-    people,
     undo_range,
+    values_of,
 )
 from classmark.workbench.store.log import LogReplay, require_replayed
 from projects import new_desk
@@ -96,8 +95,8 @@ def test_filters_are_those_of_a_plain_look(desk):
         except Mistake:
             continue
     everything = past(desk, top=200).lines
-    assert people(desk) == sorted({line.who for line in everything})
-    assert acts(desk) == sorted({line.act for line in everything})
+    assert values_of(desk, "who") == sorted({line.who for line in everything})
+    assert values_of(desk, "act") == sorted({line.act for line in everything})
     day = everything[0].at[:10]
     for wanted, test in {
         HistoryFilter(who="ada"): lambda line: line.who == "ada",

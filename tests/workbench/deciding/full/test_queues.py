@@ -47,7 +47,7 @@ def turns(desk, who, **choice):
 @pytest.mark.parametrize("order", ["uncertain", "likely", "similar", "random"])
 def test_the_orders_are_those_of_the_queue(desk, order):
     expected = [row["document"] for row in queue(desk, order).rows]
-    found = desk.queues.ordered(order)
+    found = list(desk.queues.ordered(order))
     if order == "similar":  # several are not similar at all
         assert (found[0], set(found)) == (expected[0], set(expected))
     else:
@@ -77,12 +77,12 @@ def test_similar_means_the_last_decision_that_holds(desk):
 
 
 def test_guesses_say_what_the_ranker_says(desk):
-    guess = desk.guesses.get("b3")
+    guess = desk.guesses.best.get("b3")
     best, second = desk.model().suggest(desk.store.document("b3").text, 2)
     assert (guess.category, guess.score) == (best.category, pytest.approx(best.score))
     assert guess.probability is None
     assert guess.lead == pytest.approx(best.score - second.score)
-    assert desk.guesses.get("b1") is None
+    assert desk.guesses.best.get("b1") is None
 
 
 def test_nobody_is_given_what_another_has_open(desk):
@@ -133,8 +133,8 @@ def test_documents_that_come_later_are_given_too(desk):
         )
     assert desk.learned(30)
     assert desk.background.ordered(60)
-    assert len(desk.guesses) == 304
-    assert len(desk.queues.ordered("uncertain")) == 304
+    assert len(desk.guesses.best) == 304
+    assert len(list(desk.queues.ordered("uncertain"))) == 304
     for n in range(300):
         desk.state.labels[f"n{n}"] = ("bees",)
     assert set(turns(desk, "ada")) == WAITING

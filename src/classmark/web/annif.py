@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from classmark import __version__
 from classmark.problems import DamagedFolder, Mistake
 from classmark.web.fields import ALWAYS, NO_NUL, Documented, Id, Note, Text
-from classmark.web.guard.auth import Classifier, OpenDesk, Reader
+from classmark.web.guard.auth import Classifier, Reader
 from classmark.web.guard.errors import Missing, malformed
 from classmark.workbench.deciding.decide import Decision, decide_on
 from classmark.workbench.deciding.suggest import suggest_for
@@ -235,40 +235,36 @@ def show_info(_: Reader) -> AnnifInfo:
 
 
 @api.get("/vocabs")
-def list_vocabs(desk: OpenDesk, _: Reader) -> AnnifVocabularies:
+def list_vocabs(me: Reader) -> AnnifVocabularies:
     """The taxonomy of the project, as the one vocabulary."""
-    return AnnifVocabularies(vocabs=[_project(desk).vocab])
+    return AnnifVocabularies(vocabs=[_project(me.desk).vocab])
 
 
 @api.get("/projects")
-def list_projects(desk: OpenDesk, _: Reader) -> AnnifProjects:
+def list_projects(me: Reader) -> AnnifProjects:
     """The project that is served, as a list of one."""
-    return AnnifProjects(projects=[_project(desk)])
+    return AnnifProjects(projects=[_project(me.desk)])
 
 
 @api.get("/projects/{project_id}", responses=NOT_FOUND)
-def show_project(desk: OpenDesk, _: Reader, project_id: ProjectId) -> AnnifProject:
+def show_project(me: Reader, project_id: ProjectId) -> AnnifProject:
     """The project that is served."""
-    return _project_named(desk, project_id)
+    return _project_named(me.desk, project_id)
 
 
 @api.post("/projects/{project_id}/suggest", responses=NOT_FOUND)
 def suggest(
-    desk: OpenDesk,
-    _: Reader,
-    project_id: ProjectId,
-    form: Annotated[SuggestForm, Form()],
+    me: Reader, project_id: ProjectId, form: Annotated[SuggestForm, Form()]
 ) -> AnnifResults:
     """Suggest subjects for a text."""
-    _project_named(desk, project_id, form.language)
-    results = _suggested(desk, form.text, form.limit, form.threshold)
+    _project_named(me.desk, project_id, form.language)
+    results = _suggested(me.desk, form.text, form.limit, form.threshold)
     return AnnifResults(results=results)
 
 
 @api.post("/projects/{project_id}/suggest-batch", responses=NOT_FOUND)
 def suggest_batch(
-    desk: OpenDesk,
-    _: Reader,
+    me: Reader,
     project_id: ProjectId,
     batch: BatchBody,
     limit: Annotated[int, Query(ge=0, le=1000)] = 10,
@@ -276,11 +272,11 @@ def suggest_batch(
     language: Annotated[str | None, Query(max_length=100)] = None,
 ) -> list[BatchResults]:
     """Suggest subjects for up to 32 texts."""
-    _project_named(desk, project_id, language)
+    _project_named(me.desk, project_id, language)
     return [
         BatchResults(
             document_id=document.document_id,
-            results=_suggested(desk, document.text, limit, threshold),
+            results=_suggested(me.desk, document.text, limit, threshold),
         )
         for document in batch.documents
     ]
@@ -288,24 +284,23 @@ def suggest_batch(
 
 @api.post("/projects/{project_id}/learn", status_code=204, responses=NOT_FOUND)
 def learn(
-    desk: OpenDesk,
-    who: Classifier,
+    me: Classifier,
     project_id: ProjectId,
     taught: Annotated[list[IndexedText], Field(max_length=1000)],
 ) -> Response:
     """Keep texts with their subjects, and learn from them."""
-    _project_named(desk, project_id)
+    _project_named(me.desk, project_id)
     subjects = {
-        each.text: tuple(s.uri for s in each.subjects if s.uri in desk.categories)
+        each.text: tuple(s.uri for s in each.subjects if s.uri in me.desk.categories)
         for each in taught
         if each.text.strip()
     }
     texts = {_id_of(text): text for text, names in subjects.items() if names}
-    with desk.writing() as project:
+    with me.desk.writing() as project:
         for id_, text in texts.items():
             put_document(project, id_, {"text": text})
     for id_, text in texts.items():
-        decide_on(desk, id_, Decision(subjects[text]), {}, who.name)
+        decide_on(me.desk, id_, Decision(subjects[text]), {}, me.name)
     return Response(status_code=204)
 
 

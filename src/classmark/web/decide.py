@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import quote
 
-from fastapi import APIRouter, Form, Query, Request
+from fastapi import APIRouter, Form, Query
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from pydantic import BaseModel, Field, model_validator
 from starlette.background import BackgroundTask
@@ -34,7 +34,7 @@ from classmark.web.fields import (
     record_named,
     require_document,
 )
-from classmark.web.guard.auth import Classifier, OpenDesk, Reader, Who
+from classmark.web.guard.auth import Caller, Classifier, Reader
 from classmark.web.guard.errors import RefusedRequest
 from classmark.web.render import by_the_clock, evidence, fragment, page, redirect
 from classmark.workbench.deciding import decide as deciding
@@ -114,81 +114,71 @@ class DecisionForm(BaseModel):
 
 
 @pages.get("/decide")
-def first_page(
-    request: Request, desk: OpenDesk, who: Reader, reading: Reading = ""
-) -> Response:
+def first_page(me: Reader, reading: Reading = "") -> Response:
     """Go to the next document that waits."""
-    document = next_of(desk, who.name, reading)
+    document = next_of(me.desk, me.name, reading)
     if document is not None:
         return _to_document(document, reading)
     return page(
-        request, "Decide", "decide_done.html", title="Nothing waits", reading=reading
+        me, "Decide", "decide_done.html", title="Nothing waits", reading=reading
     )
 
 
 @pages.get("/decide/{document:path}")
-def decide_page(
-    request: Request, desk: OpenDesk, who: Reader, document: str, reading: Reading = ""
-) -> HTMLResponse:
+def decide_page(me: Reader, document: str, reading: Reading = "") -> HTMLResponse:
     """Show a document; opinions of other people only where the reading settles."""
-    sheet = lay_out(desk, document, who.name, blind=reading == "second")
-    others = opinions(desk, sheet.id) if reading == "settle" else []
+    sheet = lay_out(me.desk, document, me.name, blind=reading == "second")
+    others = opinions(me.desk, sheet.id) if reading == "settle" else []
     named = {id_ for each in others for id_ in each.labels | each.refused}
     named |= {id_ for act in sheet.past for id_ in (act.category, act.other)}
     shown = page(
-        request, "Decide", "decide.html", title=sheet.title, sheet=sheet,
+        me, "Decide", "decide.html", title=sheet.title, sheet=sheet,
         reading=reading, verbs=VERBS, words=evidence(sheet.texts),
         listed=sheet.choices + tuple(sorted(sheet.others, key=lambda c: c.path)),
-        notes=() if sheet.blind else notes_on(desk.store, sheet.id),
-        opinions=others, names=_names(desk, named), pace=pace(desk.store),
+        notes=() if sheet.blind else notes_on(me.desk.store, sheet.id),
+        opinions=others, names=_names(me.desk, named), pace=pace(me.desk.store),
         differing=differing([each for each in others if not each.imported]),
     )  # fmt: skip
     if not reading:
-        shown.background = BackgroundTask(_lay_out_next, desk, who.name, document)
+        shown.background = BackgroundTask(_lay_out_next, me.desk, me.name, document)
     return shown
 
 
 @pages.post("/decide/{document:path}")
 def decide_form(
-    request: Request,
-    desk: OpenDesk,
-    who: Classifier,
-    document: str,
-    form: Annotated[DecisionForm, Form()],
+    me: Classifier, document: str, form: Annotated[DecisionForm, Form()]
 ) -> Response:
     """Write what was decided, then show the next document."""
     try:
-        saved = ACTS[form.act](desk, document, form, who.name)
+        saved = ACTS[form.act](me.desk, document, form, me.name)
     except Conflict as conflict:
-        return _conflict_page(request, desk, who, conflict)
+        return _conflict_page(me, conflict)
     onward = saved.next
     if form.act == "note":
         onward = document
     elif form.reading and form.act not in ("undo", "redo"):
-        onward = next_of(desk, who.name, form.reading, document)
+        onward = next_of(me.desk, me.name, form.reading, document)
     return _to_document(onward, form.reading, words_of(form.act, saved))
 
 
 @pages.get("/choice")
-def choice_part(
-    desk: OpenDesk, _: Reader, document: str, category: str
-) -> HTMLResponse:
+def choice_part(me: Reader, document: str, category: str) -> HTMLResponse:
     """What there is to know of a category that was added to the list."""
-    if category not in desk.categories:
+    if category not in me.desk.categories:
         raise Mistake(f"there is no category {category!r}: search for another")
-    return fragment("decide_part.html", choice=choice_of(desk, document, category))
+    return fragment("decide_part.html", choice=choice_of(me.desk, document, category))
 
 
 @pages.get("/alike")
-def alike_part(desk: OpenDesk, _: Reader, document: str) -> HTMLResponse:
+def alike_part(me: Reader, document: str) -> HTMLResponse:
     """The documents most like one."""
-    return fragment("decide_alike.html", documents=alike(desk, document))
+    return fragment("decide_alike.html", documents=alike(me.desk, document))
 
 
 @pages.get("/twins")
-def twins_part(desk: OpenDesk, _: Reader, document: str) -> HTMLResponse:
+def twins_part(me: Reader, document: str) -> HTMLResponse:
     """The documents that are nearly the same as one; nothing where none is."""
-    return fragment("decide_twins.html", documents=nearly_same(desk, document))
+    return fragment("decide_twins.html", documents=nearly_same(me.desk, document))
 
 
 def next_of(desk: Desk, who: str, reading: Reading, after: str = "") -> str | None:
@@ -210,15 +200,15 @@ def words_of(act: str, saved: SavedDecision) -> str:
 
 
 def require_own(
-    desk: Desk, who: Who, first: int, last: int, query: HistoryFilter | None = None
+    me: Caller, first: int, last: int, query: HistoryFilter | None = None
 ) -> None:
     """Refuse to take back acts of others, or on the taxonomy, to all but admins.
 
     Who is no admin corrects a label of somebody else by a decision of their own.
     """
-    if who.may("admin"):
+    if me.may("admin"):
         return
-    number = first_not_own(desk, first, last, who.name, query)
+    number = first_not_own(me.desk, first, last, me.name, query)
     if number is not None:
         raise RefusedRequest(
             403,
@@ -255,11 +245,9 @@ ACTS: Mapping[str, Callable[[Desk, str, DecisionForm, str], SavedDecision]] = {
 }
 
 
-def _conflict_page(
-    request: Request, desk: Desk, who: Who, conflict: Conflict
-) -> HTMLResponse:
+def _conflict_page(me: Caller, conflict: Conflict) -> HTMLResponse:
     """Ask which of two decisions holds; nothing of yours is written yet."""
-    sheet, mine = lay_out(desk, conflict.document, who.name), conflict.yours
+    sheet, mine = lay_out(me.desk, conflict.document, me.name), conflict.yours
     by_verb = {
         "primary": mine.primary,
         "assign": tuple(id_ for id_ in mine.assign if id_ not in mine.primary),
@@ -271,12 +259,12 @@ def _conflict_page(
     named = theirs | {id_ for _, id_ in yours} | {act.other for act in conflict.theirs}
     named |= {id_ for pair in mine.over for id_ in pair}
     shown = page(
-        request, "Decide", "decide_conflict.html",
+        me, "Decide", "decide_conflict.html",
         title=f"Two decisions on {sheet.title}", sheet=sheet, conflict=conflict,
         version=max(act.number for act in conflict.theirs), verbs=VERBS,
         stands=[c.category for c in sheet.choices + sheet.others if c.stands],
         your_acts=yours, yours_named={id_ for _, id_ in yours}, theirs_named=theirs,
-        names=_names(desk, named),
+        names=_names(me.desk, named),
     )  # fmt: skip
     shown.status_code = 409
     return shown
@@ -378,7 +366,7 @@ answer(
     likely=Annotated[str, Field(examples=["87 %"])],
     examples=list[Titled],
 )
-SheetAnswer = answer(
+answer(
     Sheet,
     "texts",
     "more",
@@ -397,9 +385,9 @@ Similar = listing(
 
 
 @api.post("/decide", responses=MISSING | CONFLICT, response_model=SavedAnswer)
-def decide(desk: OpenDesk, who: Classifier, body: DecisionBody) -> Response:
+def decide(me: Classifier, body: DecisionBody) -> Response:
     """Decide on a document; it is on disk when this is answered."""
-    require_document(desk, body.document)
+    require_document(me.desk, body.document)
     decision = Decision(
         tuple(body.assign),
         tuple(body.primary),
@@ -414,62 +402,60 @@ def decide(desk: OpenDesk, who: Classifier, body: DecisionBody) -> Response:
     if body.seen is not None:
         seen = {id_: Seen(s.model, s.rank, s.score) for id_, s in body.seen.items()}
     saved = deciding.decide_on(
-        desk, body.document, decision, seen, who.name, body.version
+        me.desk, body.document, decision, seen, me.name, body.version
     )
     return as_json(SavedAnswer.model_validate(saved))
 
 
-@api.post("/skip", responses=MISSING, response_model=SavedAnswer)
-def skip(desk: OpenDesk, who: Classifier, body: DocumentBody) -> SavedDecision:
+@api.post("/skip", responses=MISSING)
+def skip(me: Classifier, body: DocumentBody) -> SavedDecision:
     """Put a document at the end of your queue."""
-    require_document(desk, body.document)
-    return deciding.skip_for(desk, body.document, who.name)
+    require_document(me.desk, body.document)
+    return deciding.skip_for(me.desk, body.document, me.name)
 
 
-@api.post("/note", responses=MISSING, response_model=SavedAnswer)
-def note(desk: OpenDesk, who: Classifier, body: NoteBody) -> SavedDecision:
+@api.post("/note", responses=MISSING)
+def note(me: Classifier, body: NoteBody) -> SavedDecision:
     """Write a note on a document."""
-    require_document(desk, body.document)
-    return deciding.note_on(desk, body.document, body.text, who.name)
+    require_document(me.desk, body.document)
+    return deciding.note_on(me.desk, body.document, body.text, me.name)
 
 
 @api.get("/next")
-def next_document(desk: OpenDesk, who: Classifier, after: After = None) -> NextDocument:
+def next_document(me: Classifier, after: After = None) -> NextDocument:
     """The next document for you, in your order; others are not given it meanwhile."""
-    return NextDocument(document=deciding.next_for(desk, who.name, after))
+    return NextDocument(document=deciding.next_for(me.desk, me.name, after))
 
 
-@api.post("/undo", response_model=SavedAnswer)
-def undo(desk: OpenDesk, who: Classifier, body: UndoBody) -> SavedDecision:
+@api.post("/undo")
+def undo(me: Classifier, body: UndoBody) -> SavedDecision:
     """Take back an act, with all that was said with it; the log gets one more line.
 
     Acts of others, and acts on the taxonomy, are taken back by admins only.
     """
     if body.number is not None:
-        require_own(desk, who, body.number, body.number)
-    return deciding.undo_for(desk, who.name, body.number)
+        require_own(me, body.number, body.number)
+    return deciding.undo_for(me.desk, me.name, body.number)
 
 
-@api.post("/redo", response_model=SavedAnswer)
-def redo(desk: OpenDesk, who: Classifier) -> SavedDecision:
+@api.post("/redo")
+def redo(me: Classifier) -> SavedDecision:
     """Bring back what you undid last, unless you decided something since."""
-    return deciding.redo_for(desk, who.name)
+    return deciding.redo_for(me.desk, me.name)
 
 
-@api.get("/sheet/{document:path}", responses=MISSING, response_model=SheetAnswer)
-def sheet(
-    desk: OpenDesk, who: Reader, document: InPath, *, blind: Blind = False
-) -> Sheet:
+@api.get("/sheet/{document:path}", responses=MISSING)
+def sheet(me: Reader, document: InPath, *, blind: Blind = False) -> Sheet:
     """Lay a document out: laid out again, it is the same until something is said."""
-    require_document(desk, document)
-    return lay_out(desk, document, who.name, blind=blind)
+    require_document(me.desk, document)
+    return lay_out(me.desk, document, me.name, blind=blind)
 
 
 @api.get("/similar/{document:path}", responses=MISSING, response_model=Similar)
-def similar(desk: OpenDesk, _: Reader, document: InPath, top: Few = 6) -> Any:
+def similar(me: Reader, document: InPath, top: Few = 6) -> Any:
     """The documents whose words are most like those of one."""
-    require_document(desk, document)
-    return {"similar": alike(desk, document, top)}
+    require_document(me.desk, document)
+    return {"similar": alike(me.desk, document, top)}
 
 
 class SuggestOptions(Body):
@@ -523,15 +509,15 @@ SuggestionBatch = listing(
 
 
 @suggest_api.post("/suggest", responses=MISSING, response_model=Suggestions)
-def suggest(desk: OpenDesk, _: Reader, body: SuggestBody) -> Response:
+def suggest(me: Reader, body: SuggestBody) -> Response:
     """Suggest categories for a text."""
-    return as_json(Suggestions.model_validate(_suggestions(desk, body, body)))
+    return as_json(Suggestions.model_validate(_suggestions(me.desk, body, body)))
 
 
 @suggest_api.post("/suggest/batch", responses=MISSING, response_model=SuggestionBatch)
-def suggest_batch(desk: OpenDesk, _: Reader, body: SuggestBatchBody) -> Response:
+def suggest_batch(me: Reader, body: SuggestBatchBody) -> Response:
     """Suggest categories for up to 256 texts at once."""
-    items = [_suggestions(desk, item, body) for item in body.items]
+    items = [_suggestions(me.desk, item, body) for item in body.items]
     return as_json(SuggestionBatch.model_validate({"items": items}))
 
 

@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Annotated
 
-from fastapi import Query, Request
+from fastapi import Query
 from fastapi.responses import StreamingResponse
 
 from classmark.web.fields import Documented, calls, refusal
-from classmark.web.guard.auth import OpenDesk, Reader
+from classmark.web.guard.auth import Reader
 from classmark.web.guard.errors import RefusedRequest as NotLetIn
 from classmark.workbench.team.desk import Desk
 
@@ -54,17 +54,15 @@ class Listening:
 
 
 @api.get("/events", response_class=StreamingResponse, responses=STREAM)
-async def events(
-    request: Request, desk: OpenDesk, who: Reader, seconds: Seconds = 3600
-) -> StreamingResponse:
+async def events(me: Reader, seconds: Seconds = 3600) -> StreamingResponse:
     """Tell what happens: decided, learned, job and taxonomy, each with its JSON."""
-    listening: Listening = request.app.state.listening
-    listening.require_room(who.name)
-    may_listen: Callable[[], bool] = request.state.still_known
+    listening: Listening = me.request.app.state.listening
+    listening.require_room(me.name)
+    may_listen: Callable[[], bool] = me.request.state.still_known
 
     async def lines() -> AsyncIterator[str]:
-        with listening.one_more(who.name):
-            async for line in event_lines(desk, seconds, may_listen, listening.over):
+        with listening.one_more(me.name):
+            async for line in event_lines(me.desk, seconds, may_listen, listening.over):
                 yield line
 
     return StreamingResponse(lines(), media_type="text/event-stream")

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 from typing import get_type_hints as hints_of
 
 from fastapi import APIRouter, Path, Query
+from fastapi.datastructures import DefaultPlaceholder
 from fastapi.responses import FileResponse, Response
+from fastapi.routing import APIRoute
 from pydantic import (
     BaseModel,
     BeforeValidator,
@@ -110,7 +112,10 @@ FILE: Documented = {200: {"content": {BYTES: {}}, "description": "the file"}, **
 
 def calls(tag: str) -> APIRouter:
     """A router for the calls under one heading."""
-    return APIRouter(prefix=VERSION, tags=[tag], responses=ALWAYS)
+    return APIRouter(prefix=VERSION, tags=[tag], responses=ALWAYS, route_class=Call)
+
+
+_ANSWERS: dict[type, type[BaseModel]] = {}  # class of the workbench → its model
 
 
 class Body(BaseModel):
@@ -120,9 +125,25 @@ class Body(BaseModel):
 
 
 class CallAnswer(BaseModel):
-    """What a call gives; made from what the workbench shows."""
+    """What a call gives; ``of`` : the class of the workbench that it is made from."""
 
     model_config = ConfigDict(from_attributes=True)
+
+    def __init_subclass__(cls, of: type | None = None) -> None:
+        if of is not None:
+            _ANSWERS[of] = cls
+
+
+class Call(APIRoute):
+    """A call that returns an object of the workbench, which has its answer model."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        returned = hints_of(endpoint)["return"]
+        if isinstance(options["response_model"], DefaultPlaceholder) and (
+            is_dataclass(returned) or hasattr(returned, "_fields")
+        ):
+            options["response_model"] = _answered(returned)
+        super().__init__(path, endpoint, **options)
 
 
 class InOrder(CallAnswer):
@@ -164,37 +185,32 @@ class PreferredPair(InOrder):
 
 
 PAIRS: Mapping[Any, type[InOrder]] = {(str, float): Weighed, (str, int): CountedName}
-_ANSWERS: dict[type, type[BaseModel]] = {}
 
 
 def answer(
-    source: type, *hidden: str, doc: str | None = None, **types: Any
+    source: type, *hidden: str, model_name: str = "", doc: str = "", **types: Any
 ) -> type[BaseModel]:
     """The answer model of a class of the workbench: its fields, all of them required.
 
-    hidden : fields that are not answered;  doc : its description, where that of the
-    class speaks of hidden fields;  types : other types of some fields, and the types
-    of properties that are answered too.
+    hidden : fields that are not answered;  model_name, doc : its name and description,
+    where they are not those of the class;  types : other types of some fields, and the
+    types of properties that are answered too.
 
     >>> from classmark.workbench.deciding.sheet import EvidencePiece
     >>> list(answer(EvidencePiece, "strength", says=float).model_fields)
     ['text', 'side', 'says']
     """
-    names = [n for n in source.__annotations__ if n not in (*hidden, *types)]
+    names = [n for n in source.__annotations__ if n not in hidden]
+    same = {n: source.__annotations__[n] for n in names if n not in types}
     scope = vars(sys.modules[source.__module__])
-    typed = SimpleNamespace(
-        __annotations__={n: source.__annotations__[n] for n in names}
-    )
-    answered = {n: _answered(hint) for n, hint in hints_of(typed, scope).items()}
-    order = [n for n in source.__annotations__ if n not in hidden]
-    fields: dict[str, Any] = {n: (types.get(n, answered.get(n)), ...) for n in order}
-    fields |= {n: (hint, ...) for n, hint in types.items() if n not in fields}
-    model = create_model(
-        source.__name__, __base__=CallAnswer, __module__=source.__module__,
-        __doc__=doc or source.__doc__, **fields,
+    hints = hints_of(SimpleNamespace(__annotations__=same), scope)
+    answered = {n: _answered(hint) for n, hint in hints.items()} | types
+    fields: dict[str, Any] = {n: (answered[n], ...) for n in [*names, *types]}
+    return create_model(
+        model_name or source.__name__, __doc__=doc or source.__doc__,
+        __base__=CallAnswer, __module__=source.__module__,
+        __cls_kwargs__={"of": source}, **fields,
     )  # fmt: skip
-    _ANSWERS[source] = model
-    return model
 
 
 def nullable(source: type) -> dict[str, Any]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Form, Path, Query, Request
+from fastapi import APIRouter, Form, Path, Query
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import (
     FileResponse,
     HTMLResponse,
     RedirectResponse,
-    Response,
     StreamingResponse,
 )
 from pydantic import Field
@@ -41,7 +40,7 @@ from classmark.web.fields import (
     record_named,
     sent_once,
 )
-from classmark.web.guard.auth import Admin, Classifier, OpenDesk, Reader
+from classmark.web.guard.auth import Admin, Classifier, Reader
 from classmark.web.guard.errors import Missing, or_missing
 from classmark.web.render import fragment, page, redirect
 from classmark.web.settings import JobAnswer
@@ -65,70 +64,70 @@ PIECE = 1 << 20  # bytes written at once
 
 
 @pages.get("")
-def files_page(request: Request, desk: OpenDesk, who: Reader) -> HTMLResponse:
+def files_page(me: Reader) -> HTMLResponse:
     """What waits, what runs, and what can be taken out."""
     return page(
-        request, HERE, "files.html", jobs=_jobs(desk),
-        waiting=uploads.waiting(desk) if who.may("admin") else [],
+        me, HERE, "files.html", jobs=_jobs(me.desk),
+        waiting=uploads.waiting(me.desk) if me.may("admin") else [],
         endings=uploads.ENDINGS, largest=uploads.LARGEST >> 20,
-        preferences=exporting.has_preferences(desk), standing=search_state(desk),
+        preferences=exporting.has_preferences(me.desk), standing=search_state(me.desk),
     )  # fmt: skip
 
 
 @pages.get("/jobs")
-def jobs_part(desk: OpenDesk, _: Reader) -> HTMLResponse:
+def jobs_part(me: Reader) -> HTMLResponse:
     """How far the imports are: a piece of the page."""
-    return fragment("files_jobs.html", jobs=_jobs(desk))
+    return fragment("files_jobs.html", jobs=_jobs(me.desk))
 
 
 @pages.post("/upload")
-async def upload_form(request: Request, desk: OpenDesk, who: Admin) -> RedirectResponse:
+async def upload_form(me: Admin) -> RedirectResponse:
     """Take a file in; it waits to be looked at."""
-    async with request.form(max_files=1, max_fields=10) as form:
+    async with me.request.form(max_files=1, max_fields=10) as form:
         file = form.get("file")
         if not isinstance(file, UploadFile) or not file.filename:
             raise Mistake("no file was sent: choose one")
-        upload = await _received(desk, file.filename, who.name, _pieces(file))
+        upload = await _received(me.desk, file.filename, me.name, _pieces(file))
     return redirect(f"/files/waiting/{upload.token}")
 
 
 @pages.get("/waiting/{token}")
 def preview_page(
-    request: Request, desk: OpenDesk, _: Admin, token: str,
+    me: Admin, token: str,
     kind: str = "", format: str = "",  # noqa: A002 - as the form calls it
 ) -> HTMLResponse:  # fmt: skip
     """The first rows of a file that waits."""
-    preview = uploads.preview(desk, token, kind, format)
+    preview = uploads.preview(me.desk, token, kind, format)
     return page(
-        request, HERE, "files_preview.html", title=preview.upload.name, preview=preview,
+        me, HERE, "files_preview.html", title=preview.upload.name, preview=preview,
         kinds=uploads.KINDS, formats=uploads.KINDS[preview.kind].formats,
     )  # fmt: skip
 
 
 @pages.post("/waiting/{token}")
 def import_form(
-    desk: OpenDesk, who: Admin, token: str, act: FormText,
+    me: Admin, token: str, act: FormText,
     kind: FormText = "", format: FormText = "",  # noqa: A002 - as the form calls it
 ) -> RedirectResponse:  # fmt: skip
     """Import a file that waits, or throw it away."""
     if act == "throw":
-        uploads.throw_away(desk, uploads.upload_of(desk, token))
+        uploads.throw_away(me.desk, uploads.upload_of(me.desk, token))
         return redirect("/files", saved="thrown away")
-    uploads.start_import(desk, who.name, token, kind, format)
+    uploads.start_import(me.desk, me.name, token, kind, format)
     return redirect("/files")
 
 
 @pages.post("/index")
-def index_form(desk: OpenDesk, who: Admin) -> RedirectResponse:
+def index_form(me: Admin) -> RedirectResponse:
     """Bring the index up to date."""
-    start_indexing(desk, who.name)
+    start_indexing(me.desk, me.name)
     return redirect("/files")
 
 
 @pages.get("/get/{name}")
-def download_file(desk: OpenDesk, who: Reader, name: str) -> FileResponse:
+def download_file(me: Reader, name: str) -> FileResponse:
     """Take a file of the project out; the whole of it is for admins."""
-    return sent_once(*exporting.download(desk, name, whole=who.may("admin")))
+    return sent_once(*exporting.download(me.desk, name, whole=me.may("admin")))
 
 
 def _jobs(desk: Desk) -> list[Job]:
@@ -174,11 +173,11 @@ IN: dict[str, Any] = {
         },
     }
 }
-UploadAnswer = answer(UploadedFile, "ending")
+answer(UploadedFile, "ending")
 Uploads = listing(
     "Uploads", "The files that wait, the oldest first.", uploads=UploadedFile
 )
-PreviewAnswer = answer(
+answer(
     FilePreview,
     "known",
     doc="The first rows, as the file would be read; mistake : why it cannot be.",
@@ -189,73 +188,69 @@ PreviewAnswer = answer(
 
 @api.post("/import", status_code=202, openapi_extra=IN, response_model=JobAnswer)
 async def import_file(
-    request: Request,
-    desk: OpenDesk,
-    who: Admin,
+    me: Admin,
     name: Name = "documents.jsonl",
     kind: Kind = "",
     form: Format = "",
     wait: Wait = 60,
 ) -> Job:
     """Take a file in as it comes, all of it or nothing: documents, a taxonomy, …"""
-    upload = await _received(desk, name, who.name, request.stream())
+    upload = await _received(me.desk, name, me.name, me.request.stream())
     try:
         return await run_in_threadpool(
-            _imported, desk, who.name, upload.token, kind, form, wait
+            _imported, me.desk, me.name, upload.token, kind, form, wait
         )
     except Mistake:
-        await run_in_threadpool(uploads.throw_away, desk, upload)
+        await run_in_threadpool(uploads.throw_away, me.desk, upload)
         raise
 
 
 @api.get("/export", response_class=StreamingResponse, responses=OUT)
-def export_lines(desk: OpenDesk, _: Reader) -> StreamingResponse:
+def export_lines(me: Reader) -> StreamingResponse:
     """Every document with its labels and preferences, line by line."""
-    return StreamingResponse(exporting.as_lines(desk.folder), media_type=LINES)
+    return StreamingResponse(exporting.as_lines(me.desk.folder), media_type=LINES)
 
 
 @api.get("/export/{name}", response_class=FileResponse, responses=FILE)
-def export_file(desk: OpenDesk, _: Reader, name: FileName) -> FileResponse:
+def export_file(me: Reader, name: FileName) -> FileResponse:
     """A file of the project: documents.csv, documents.parquet, taxonomy.ttl, …"""
     if name not in exporting.DOWNLOADS:
         names = ", ".join(exporting.DOWNLOADS)
         raise Missing(f"there is no file {name!r}: use {names}")
-    return sent_once(*exporting.download(desk, name), BYTES)
+    return sent_once(*exporting.download(me.desk, name), BYTES)
 
 
 @api.get("/backup", response_class=FileResponse, responses=FILE)
 def backup(
-    desk: OpenDesk, _: Admin, kind: Annotated[Literal["zip", "jsonl"], Query()] = "zip"
+    me: Admin, kind: Annotated[Literal["zip", "jsonl"], Query()] = "zip"
 ) -> FileResponse:
     """The whole project, as it is at one moment, to be restored anywhere.
 
     zip : with people, tokens and models;  jsonl : all else, as lines of text.
     """
     name = f"backup.{kind}"
-    return sent_once(*exporting.download(desk, name, whole=True), BYTES)
+    return sent_once(*exporting.download(me.desk, name, whole=True), BYTES)
 
 
-@api.post("/uploads", status_code=201, openapi_extra=IN, response_model=UploadAnswer)
-async def send(
-    request: Request, desk: OpenDesk, who: Admin, name: Name
-) -> UploadedFile:
+@api.post("/uploads", status_code=201, openapi_extra=IN)
+async def send(me: Admin, name: Name) -> UploadedFile:
     """Send a file; it waits a day to be looked at and taken in."""
-    return await _received(desk, name, who.name, request.stream())
+    return await _received(me.desk, name, me.name, me.request.stream())
 
 
 @api.get("/uploads", response_model=Uploads)
-def list_uploads(desk: OpenDesk, _: Admin) -> Any:
+def list_uploads(me: Admin) -> Any:
     """The files that wait."""
-    return {"uploads": uploads.waiting(desk)}
+    return {"uploads": uploads.waiting(me.desk)}
 
 
-@api.get("/uploads/{token}", responses=MISSING, response_model=PreviewAnswer)
+@api.get("/uploads/{token}", responses=MISSING)
 def look(
-    desk: OpenDesk, _: Admin, token: UploadToken, kind: Kind = "", form: Format = ""
+    me: Admin, token: UploadToken, kind: Kind = "", form: Format = ""
 ) -> FilePreview:
     """The first rows of a file that waits, as it would be read."""
-    _upload_named(desk, token)
-    return uploads.preview(desk, token, kind, form)
+    _upload_named(me.desk, token)
+    return uploads.preview(me.desk, token, kind, form)
 
 
 @api.post(
@@ -265,19 +260,17 @@ def look(
     response_model=JobAnswer,
 )
 def take_in(
-    desk: OpenDesk, who: Admin, token: UploadToken,
-    kind: Kind = "", form: Format = "", wait: Wait = 60,
+    me: Admin, token: UploadToken, kind: Kind = "", form: Format = "", wait: Wait = 60
 ) -> Job:  # fmt: skip
     """Take a file in that waits: all of it, or nothing, and then it still waits."""
-    _upload_named(desk, token)
-    return _imported(desk, who.name, token, kind, form, wait)
+    _upload_named(me.desk, token)
+    return _imported(me.desk, me.name, token, kind, form, wait)
 
 
 @api.delete("/uploads/{token}", status_code=204, responses=MISSING)
-def throw_away(desk: OpenDesk, _: Admin, token: UploadToken) -> Response:
+def throw_away(me: Admin, token: UploadToken) -> None:
     """Throw a file away that waits."""
-    uploads.throw_away(desk, _upload_named(desk, token))
-    return Response(status_code=204)
+    uploads.throw_away(me.desk, _upload_named(me.desk, token))
 
 
 def _upload_named(desk: Desk, token: str) -> UploadedFile:
@@ -351,30 +344,26 @@ class DocumentsPage(CallAnswer):
 
 
 @documents_api.get("/documents")
-def list_documents(
-    desk: OpenDesk, _: Reader, after: After = None, top: Top = 100
-) -> DocumentsPage:
+def list_documents(me: Reader, after: After = None, top: Top = 100) -> DocumentsPage:
     """The documents in order of arrival, page by page."""
-    records = exporting.documents_after(desk, after, top)
+    records = exporting.documents_after(me.desk, after, top)
     last = records[-1].id if len(records) == top else None
     return DocumentsPage(documents=[_answered(each) for each in records], next=last)
 
 
 @documents_api.get("/documents/{document:path}", responses=MISSING)
-def read_document(desk: OpenDesk, _: Reader, document: InPath) -> DocumentAnswer:
+def read_document(me: Reader, document: InPath) -> DocumentAnswer:
     """One document, with all that was said of it."""
-    return _answered(record_named(desk, document))
+    return _answered(record_named(me.desk, document))
 
 
 @documents_api.put("/documents/{document:path}")
-def put_document(
-    desk: OpenDesk, _: Classifier, document: InPath, body: ContentBody
-) -> DocumentAnswer:
+def put_document(me: Classifier, document: InPath, body: ContentBody) -> DocumentAnswer:
     """Add a document, or replace what it says; its labels stay."""
     links = [(link.id, link.anchor) for link in body.links]
-    with desk.writing() as project:
+    with me.desk.writing() as project:
         put_content(project, document, body.fields, body.meta, links)
-    return _answered(record_named(desk, document))
+    return _answered(record_named(me.desk, document))
 
 
 def _answered(record: JudgedRecord) -> DocumentAnswer:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 from urllib.parse import parse_qsl, urlencode
 
-from fastapi import APIRouter, Form, Query, Request
+from fastapi import APIRouter, Form, Query
 from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from classmark.web.decide import VERBS, SavedAnswer, require_own, words_of
+from classmark.web.decide import VERBS, require_own, words_of
 from classmark.web.fields import LARGEST, NO_NUL, Body, Id, Note, Number, answer, calls
-from classmark.web.guard.auth import Classifier, OpenDesk, Reader
+from classmark.web.guard.auth import Classifier, Reader
 from classmark.web.render import page, redirect
 from classmark.workbench.deciding import history as log
 from classmark.workbench.deciding.decide import SavedDecision, undo_for
@@ -78,32 +78,26 @@ class RangeAddress(LogFields):
 
 
 @pages.get("/history")
-def history_page(
-    request: Request,
-    desk: OpenDesk,
-    _: Reader,
-    query: Annotated[HistoryAddress, Query()],
-) -> HTMLResponse:
+def history_page(me: Reader, query: Annotated[HistoryAddress, Query()]) -> HTMLResponse:
     """A page of the log."""
-    lines = log.past(desk, query.as_filter, query.before)
+    lines = log.past(me.desk, query.as_filter, query.before)
     return page(
-        request, "History", "history.html", log=lines, before=query.before,
-        **_in_words(desk, query.as_filter),
+        me, "History", "history.html", log=lines, before=query.before,
+        **_in_words(me.desk, query.as_filter),
     )  # fmt: skip
 
 
 @pages.post("/history/undo")
 def undo_form(
-    desk: OpenDesk, me: Classifier, number: FormNumber, back: FormText = ""
+    me: Classifier, number: FormNumber, back: FormText = ""
 ) -> RedirectResponse:
     """Take back one act, or bring it back."""
-    require_own(desk, me, number, number)
-    return _back(back, words_of("undo", undo_for(desk, me.name, number)))
+    require_own(me, number, number)
+    return _back(back, words_of("undo", undo_for(me.desk, me.name, number)))
 
 
 @pages.post("/history/correct")
 def correct_form(
-    desk: OpenDesk,
     me: Classifier,
     number: FormNumber,
     category: FormText,
@@ -111,41 +105,32 @@ def correct_form(
     back: FormText = "",
 ) -> RedirectResponse:
     """Put another category in the place of the one that an act names."""
-    saved = log.correct(desk, number, category, me.name, note.strip())
+    saved = log.correct(me.desk, number, category, me.name, note.strip())
     return _back(back, words_of("accept", saved))
 
 
 @pages.get("/history/range")
-def range_page(
-    request: Request,
-    desk: OpenDesk,
-    me: Classifier,
-    query: Annotated[RangeAddress, Query()],
-) -> HTMLResponse:
+def range_page(me: Classifier, query: Annotated[RangeAddress, Query()]) -> HTMLResponse:
     """What taking back a range would change."""
     first, last, lines = query.first, query.last, query.as_filter
-    require_own(desk, me, first, last, lines)
-    undone = log.look_at_range(desk, first, last, lines)
+    require_own(me, first, last, lines)
+    undone = log.look_at_range(me.desk, first, last, lines)
     documents = [change.document for change in undone.changes[:100]]
     return page(
-        request, "History", "history_range.html", title="Take back a range",
-        undone=undone, titles=titles(desk.store, documents),
-        **_in_words(desk, lines),
+        me, "History", "history_range.html", title="Take back a range",
+        undone=undone, titles=titles(me.desk.store, documents),
+        **_in_words(me.desk, lines),
     )  # fmt: skip
 
 
 @pages.post("/history/range")
 def range_form(
-    desk: OpenDesk,
-    me: Classifier,
-    first: FormNumber,
-    last: FormNumber,
-    back: FormText = "",
+    me: Classifier, first: FormNumber, last: FormNumber, back: FormText = ""
 ) -> RedirectResponse:
     """Take back a range: all of it, or nothing."""
     lines = LogFields(**dict(parse_qsl(back))).as_filter
-    require_own(desk, me, first, last, lines)
-    undone = log.undo_range(desk, first, last, me.name, lines)
+    require_own(me, first, last, lines)
+    undone = log.undo_range(me.desk, first, last, me.name, lines)
     many = len(undone.acts) + len(undone.again)
     return _back(back, f"{many:,} acts of {first} to {last} taken back")
 
@@ -203,35 +188,33 @@ class RangeBody(Body):
 
 
 answer(log.HistoryLine, act=Annotated[str, Field(examples=["assign"])])
-TakenBackAnswer = answer(TakenBack, "documents")
+answer(TakenBack, "documents")
 
 
-@api.get("/history", response_model=answer(log.HistoryPage))
-def history(
-    desk: OpenDesk, _: Reader, query: Annotated[LogPageQuery, Query()]
-) -> log.HistoryPage:
+@api.get("/history")
+def history(me: Reader, query: Annotated[LogPageQuery, Query()]) -> log.HistoryPage:
     """The newest lines of the log that are asked for."""
-    return log.past(desk, query.as_filter, query.before, query.top)
+    return log.past(me.desk, query.as_filter, query.before, query.top)
 
 
-@api.post("/correct", response_model=SavedAnswer)
-def correct(desk: OpenDesk, who: Classifier, body: CorrectBody) -> SavedDecision:
+@api.post("/correct")
+def correct(me: Classifier, body: CorrectBody) -> SavedDecision:
     """Put another category in the place of the one that an act names: two new acts."""
-    return log.correct(desk, body.number, body.category, who.name, body.note)
+    return log.correct(me.desk, body.number, body.category, me.name, body.note)
 
 
-@api.post("/undo/preview", response_model=TakenBackAnswer)
-def preview(desk: OpenDesk, _: Classifier, body: RangeBody) -> TakenBack:
+@api.post("/undo/preview")
+def preview(me: Classifier, body: RangeBody) -> TakenBack:
     """What taking back a range would do; nothing is written."""
-    return log.look_at_range(desk, body.first, body.last, body.asked.as_filter)
+    return log.look_at_range(me.desk, body.first, body.last, body.asked.as_filter)
 
 
-@api.post("/undo/range", response_model=TakenBackAnswer)
-def undo_range(desk: OpenDesk, who: Classifier, body: RangeBody) -> TakenBack:
+@api.post("/undo/range")
+def undo_range(me: Classifier, body: RangeBody) -> TakenBack:
     """Take back the acts of a range: all of them, or nothing.
 
     Acts of others, and acts on the taxonomy, are taken back by admins only.
     """
     lines = body.asked.as_filter
-    require_own(desk, who, body.first, body.last, lines)
-    return log.undo_range(desk, body.first, body.last, who.name, lines)
+    require_own(me, body.first, body.last, lines)
+    return log.undo_range(me.desk, body.first, body.last, me.name, lines)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Form, Query, Request
+from fastapi import APIRouter, Form, Query
 from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import BaseModel, Field
 
 from classmark.problems import Mistake
 from classmark.web.fields import NO_NUL, Body, Id, Number, answer, calls
-from classmark.web.guard.auth import Classifier, OpenDesk, Reader
+from classmark.web.guard.auth import Classifier, Reader
 from classmark.web.render import address, page, redirect
 from classmark.workbench.deciding import inbox as inboxes
 from classmark.workbench.deciding.history import values_of
@@ -85,43 +85,33 @@ def filtered(filters: Filters, path: str = "/inbox", **more: object) -> str:
 
 
 @pages.get("/inbox")
-def inbox_page(
-    request: Request,
-    desk: OpenDesk,
-    me: Reader,
-    query: Annotated[InboxAddress, Query()],
-) -> HTMLResponse:
+def inbox_page(me: Reader, query: Annotated[InboxAddress, Query()]) -> HTMLResponse:
     """The documents that the filters leave."""
-    mine = desk.queue_of(me.name)
+    mine = me.desk.queue_of(me.name)
     order = query.order or (mine.order if mine.order in ORDERS else "uncertain")
     return page(
-        request, "Inbox", "inbox.html", mine=mine, address=filtered,
-        inbox=inboxes.inbox(desk, order, query.filters, query.page),
-        orders=ORDER_WORDS, shows=SHOW_WORDS, people=values_of(desk, "who"),
-        documents=len(desk.state.ids), categories=desk.categories,
+        me, "Inbox", "inbox.html", mine=mine, address=filtered,
+        inbox=inboxes.inbox(me.desk, order, query.filters, query.page),
+        orders=ORDER_WORDS, shows=SHOW_WORDS, people=values_of(me.desk, "who"),
+        documents=len(me.desk.state.ids), categories=me.desk.categories,
     )  # fmt: skip
 
 
 @pages.post("/inbox/start")
-def start_form(
-    desk: OpenDesk, me: Classifier, form: Annotated[StartForm, Form()]
-) -> RedirectResponse:
+def start_form(me: Classifier, form: Annotated[StartForm, Form()]) -> RedirectResponse:
     """Decide from now on in this order, on what the filters leave."""
-    inboxes.start_in(desk, me.name, form.order, form.filters)
+    inboxes.start_in(me.desk, me.name, form.order, form.filters)
     return redirect("/decide")
 
 
 @pages.get("/inbox/accept")
 def accept_page(
-    request: Request,
-    desk: OpenDesk,
-    me: Classifier,
-    query: Annotated[AcceptAddress, Query()],
+    me: Classifier, query: Annotated[AcceptAddress, Query()]
 ) -> HTMLResponse:
     """The guesses that may be accepted at once."""
-    offered = inboxes.offer(desk, me.name, query.filters, query.least)
+    offered = inboxes.offer(me.desk, me.name, query.filters, query.least)
     return page(
-        request, "Inbox", "inbox_accept.html", title="Accept at once", offer=offered,
+        me, "Inbox", "inbox_accept.html", title="Accept at once", offer=offered,
         picks=[json.dumps(guess) for _, guess in offered.rows],
         filters=query.filters, levels=LEAST, address=filtered,
     )  # fmt: skip
@@ -129,13 +119,12 @@ def accept_page(
 
 @pages.post("/inbox/accept")
 def accept_form(
-    desk: OpenDesk,
     me: Classifier,
     pick: Annotated[list[str], Form(default_factory=list, max_length=200)],
     least: Annotated[float, Form(gt=0, le=1)] = 0.95,
 ) -> RedirectResponse:
     """Accept the guesses that were ticked."""
-    accepted = inboxes.accept(desk, me.name, [_guess(each) for each in pick], least)
+    accepted = inboxes.accept(me.desk, me.name, [_guess(each) for each in pick], least)
     message = f"accepted {len(accepted.numbers)} documents"
     if accepted.left:
         message += f"; {len(accepted.left)} were decided by others meanwhile"
@@ -192,7 +181,7 @@ answer(
     likely=Annotated[str, Field(examples=["87 % likely"])],
     holder=Annotated[str, Field(description="who has it open")],
 )
-InboxAnswer = answer(inboxes.Inbox, "filters")
+answer(inboxes.Inbox, "filters")
 OfferAnswer = answer(
     inboxes.Offer,
     "rows",
@@ -203,36 +192,31 @@ OfferAnswer = answer(
     """,
     guesses=list[GuessBody],
 )
-AcceptedAnswer = answer(inboxes.Accepted)
 
 
-@api.get("/inbox", response_model=InboxAnswer)
-def inbox(
-    desk: OpenDesk, _: Reader, query: Annotated[InboxPageQuery, Query()]
-) -> inboxes.Inbox:
+@api.get("/inbox")
+def inbox(me: Reader, query: Annotated[InboxPageQuery, Query()]) -> inboxes.Inbox:
     """The documents that wait, or others, 25 a page."""
-    return inboxes.inbox(desk, query.order, query.filters, query.page)
+    return inboxes.inbox(me.desk, query.order, query.filters, query.page)
 
 
 @api.put("/inbox")
-def choose(desk: OpenDesk, who: Classifier, body: InboxOrder) -> InboxOrder:
+def choose(me: Classifier, body: InboxOrder) -> InboxOrder:
     """Be given the documents that wait in this order from now on, by ``/next``."""
-    inboxes.start_in(desk, who.name, body.order, body.filters)
+    inboxes.start_in(me.desk, me.name, body.order, body.filters)
     return body
 
 
 @api.get("/accept", response_model=OfferAnswer)
-def offer(
-    desk: OpenDesk, who: Classifier, query: Annotated[OfferQuery, Query()]
-) -> Any:
+def offer(me: Classifier, query: Annotated[OfferQuery, Query()]) -> Any:
     """The best guesses that may be accepted at once; nothing is written."""
-    offered = inboxes.offer(desk, who.name, query.filters, query.least)
+    offered = inboxes.offer(me.desk, me.name, query.filters, query.least)
     values = {name: getattr(offered, name) for name in offered.__slots__}
     return values | {"guesses": [guess._asdict() for _, guess in offered.rows]}
 
 
-@api.post("/accept", response_model=AcceptedAnswer)
-def accept(desk: OpenDesk, who: Classifier, body: AcceptBody) -> inboxes.Accepted:
+@api.post("/accept")
+def accept(me: Classifier, body: AcceptBody) -> inboxes.Accepted:
     """Assign each document the category guessed, where nobody decided it meanwhile."""
     guesses = [Guessed(**guess.model_dump()) for guess in body.guesses]
-    return inboxes.accept(desk, who.name, guesses, body.least)
+    return inboxes.accept(me.desk, me.name, guesses, body.least)

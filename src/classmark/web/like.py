@@ -32,7 +32,7 @@ from classmark.web.fields import (
     require_document,
     sent_once,
 )
-from classmark.web.guard.auth import Classifier, OpenDesk, Reader
+from classmark.web.guard.auth import Caller, Classifier, Reader
 from classmark.web.guard.errors import or_missing
 from classmark.web.render import page, redirect
 from classmark.workbench.examples import open_searches
@@ -110,53 +110,39 @@ class ActForm(BaseModel):
 
 
 @pages.get("")
-def searches_page(
-    request: Request, desk: OpenDesk, _: Reader, example: str = "", category: str = ""
-) -> HTMLResponse:
+def searches_page(me: Reader, example: str = "", category: str = "") -> HTMLResponse:
     """The searches there are, and a form that begins one."""
-    shown = _form(request, desk, SearchForm(examples=example, category=category))
-    shown.background = BackgroundTask(open_searches.warm_vectors, desk)
+    shown = _form(me, SearchForm(examples=example, category=category))
+    shown.background = BackgroundTask(open_searches.warm_vectors, me.desk)
     return shown
 
 
 @pages.post("", response_model=None)
 def begin_form(
-    request: Request,
-    desk: OpenDesk,
-    who: Classifier,
-    form: Annotated[SearchForm, Form()],
+    me: Classifier, form: Annotated[SearchForm, Form()]
 ) -> RedirectResponse | HTMLResponse:
     """Begin a search; where that cannot be, the form comes back as it was filled."""
     try:
-        number = open_searches.begin_for(desk, who.name, form.as_start(desk))
+        number = open_searches.begin_for(me.desk, me.name, form.as_start(me.desk))
     except Mistake as mistake:
-        return _form(request, desk, form, str(mistake))
+        return _form(me, form, str(mistake))
     return _back(number, "begun")
 
 
 @pages.get("/{number}")
-def search_page(
-    request: Request,
-    desk: OpenDesk,
-    _: Reader,
-    number: int,
-    k: int = open_searches.SHOWN,
-) -> HTMLResponse:
+def search_page(me: Reader, number: int, k: int = open_searches.SHOWN) -> HTMLResponse:
     """A search: its basket, what it learned, what it finds."""
     k = min(max(k, 1), 200)
     try:
-        basket = open_searches.show(desk, number, k)
+        basket = open_searches.show(me.desk, number, k)
     except BeingRead:
-        return page(request, HERE, "like_reading.html", desk=desk)
-    return page(
-        request, HERE, "like_search.html", title=basket.name, basket=basket, k=k
-    )
+        return page(me, HERE, "like_reading.html", desk=me.desk)
+    return page(me, HERE, "like_search.html", title=basket.name, basket=basket, k=k)
 
 
 @pages.post("/{number}/{act}")
 def act_form(
-    desk: OpenDesk,
-    who: Classifier,
+    me: Classifier,
     number: int,
     act: Literal["say", "text", "drop", "undo", "redo", "screen"],
     form: Annotated[ActForm, Form()],
@@ -165,29 +151,27 @@ def act_form(
     saved = "saved"
     match act:
         case "say":
-            open_searches.mark(desk, who.name, number, form.marks(desk))
+            open_searches.mark(me.desk, me.name, number, form.marks(me.desk))
         case "text":
-            open_searches.add_text(desk, number, form.text)
+            open_searches.add_text(me.desk, number, form.text)
         case "drop":
-            open_searches.drop_text(desk, number, form.name)
+            open_searches.drop_text(me.desk, number, form.name)
         case "undo":
-            saved = f"{len(open_searches.undo(desk, who.name, number))} taken back"
+            saved = f"{len(open_searches.undo(me.desk, me.name, number))} taken back"
         case "redo":
-            marks = open_searches.undo(desk, who.name, number, redo=True)
+            marks = open_searches.undo(me.desk, me.name, number, redo=True)
             saved = f"{len(marks)} brought back"
         case "screen":
-            number, saved = open_searches.screen(desk, who.name, number), "begun"
+            number, saved = open_searches.screen(me.desk, me.name, number), "begun"
     return _back(number, saved)
 
 
 @pages.get("/{number}/why/{document:path}")
-def why_page(
-    request: Request, desk: OpenDesk, _: Reader, number: int, document: str
-) -> HTMLResponse:
+def why_page(me: Reader, number: int, document: str) -> HTMLResponse:
     """Every word's part of a document's score."""
-    reasons = open_searches.explain(desk, number, document)
+    reasons = open_searches.explain(me.desk, number, document)
     return page(
-        request,
+        me,
         HERE,
         "like_why.html",
         title=reasons.title,
@@ -197,19 +181,17 @@ def why_page(
 
 
 @pages.get("/{number}/found{ending}")
-def found_file(desk: OpenDesk, _: Reader, number: int, ending: str) -> FileResponse:
+def found_file(me: Reader, number: int, ending: str) -> FileResponse:
     """What was found, as a file."""
     if ending not in ENDINGS:
         raise Mistake(f"found{ending}: use {', '.join(ENDINGS)}")
-    return _file(desk, number, f"found{ending}")
+    return _file(me.desk, number, f"found{ending}")
 
 
-def _form(
-    request: Request, desk: Desk, form: SearchForm, wrong: str = ""
-) -> HTMLResponse:
+def _form(me: Caller, form: SearchForm, wrong: str = "") -> HTMLResponse:
     shown = page(
-        request, HERE, "like.html", methods=METHODS, form=form, wrong=wrong,
-        searches=summaries(desk.store),
+        me, HERE, "like.html", methods=METHODS, form=form, wrong=wrong,
+        searches=summaries(me.desk.store),
     )  # fmt: skip
     shown.status_code = 400 if wrong else 200
     return shown
@@ -238,10 +220,12 @@ Ending = Annotated[
 ]
 
 
-def search_named(desk: OpenDesk, number: Annotated[int, Path(ge=0, le=LARGEST)]) -> int:
+def search_named(
+    request: Request, number: Annotated[int, Path(ge=0, le=LARGEST)]
+) -> int:
     """The number of a search that there is, or 404."""
     with or_missing():
-        search_by_number(desk.store, number)
+        search_by_number(request.app.state.desk.store, number)
     return number
 
 
@@ -286,7 +270,6 @@ Searches = listing(
     "All searches by example, the one used last first.",
     searches=SearchSummary,
 )
-ReasonsAnswer = answer(ScoreReasons)
 Example = answer(BasketItem)
 
 
@@ -302,7 +285,7 @@ class Candidate(CallAnswer):
     mark: str
 
 
-class Basket(CallAnswer):
+class Basket(CallAnswer, of=SearchView):
     """A search as it stands.
 
     words : the learned query, its heaviest words;  told : how far it is;  advice :
@@ -326,111 +309,90 @@ class Basket(CallAnswer):
 
 
 @api.get("/like", response_model=Searches)
-def list_searches(desk: OpenDesk, _: Reader) -> Any:
+def list_searches(me: Reader) -> Any:
     """All searches by example."""
-    return {"searches": summaries(desk.store)}
+    return {"searches": summaries(me.desk.store)}
 
 
-@api.post("/like", status_code=201, responses=READING, response_model=Basket)
-def begin(
-    desk: OpenDesk, who: Classifier, body: NewSearchBody, top: Top = 20
-) -> SearchView:
+@api.post("/like", status_code=201, responses=READING)
+def begin(me: Classifier, body: NewSearchBody, top: Top = 20) -> SearchView:
     """Begin a search by examples, and rank the documents."""
     rule = StoppingRule(body.target, body.error)
     start = SearchStart(
         tuple(body.examples), tuple(body.no), body.texts, body.category or None,
         body.name, body.method, rule=rule if body.screening else None,
     )  # fmt: skip
-    number = open_searches.begin_for(desk, who.name, start)
-    return open_searches.show(desk, number, top)
+    number = open_searches.begin_for(me.desk, me.name, start)
+    return open_searches.show(me.desk, number, top)
 
 
-@api.get("/like/{number}", responses=THERE, response_model=Basket)
-def read(desk: OpenDesk, _: Reader, number: SearchNumber, top: Top = 20) -> SearchView:
+@api.get("/like/{number}", responses=THERE)
+def read(me: Reader, number: SearchNumber, top: Top = 20) -> SearchView:
     """A search as it stands, with what it finds next and the query it learned."""
-    return open_searches.show(desk, number, top)
+    return open_searches.show(me.desk, number, top)
 
 
-@api.post("/like/{number}/mark", responses=THERE, response_model=Basket)
+@api.post("/like/{number}/mark", responses=THERE)
 def mark(
-    desk: OpenDesk,
-    who: Classifier,
-    number: SearchNumber,
-    body: MarksBody,
-    top: Top = 20,
+    me: Classifier, number: SearchNumber, body: MarksBody, top: Top = 20
 ) -> SearchView:
     """Say which documents are wanted and which are not; the rest is ranked anew."""
-    open_searches.mark(desk, who.name, number, body.marks)
-    return open_searches.show(desk, number, top)
+    open_searches.mark(me.desk, me.name, number, body.marks)
+    return open_searches.show(me.desk, number, top)
 
 
-@api.post("/like/{number}/undo", responses=THERE, response_model=Basket)
-def undo(
-    desk: OpenDesk, who: Classifier, number: SearchNumber, top: Top = 20
-) -> SearchView:
+@api.post("/like/{number}/undo", responses=THERE)
+def undo(me: Classifier, number: SearchNumber, top: Top = 20) -> SearchView:
     """Take back what you marked last."""
-    open_searches.undo(desk, who.name, number)
-    return open_searches.show(desk, number, top)
+    open_searches.undo(me.desk, me.name, number)
+    return open_searches.show(me.desk, number, top)
 
 
-@api.post("/like/{number}/redo", responses=THERE, response_model=Basket)
-def redo(
-    desk: OpenDesk, who: Classifier, number: SearchNumber, top: Top = 20
-) -> SearchView:
+@api.post("/like/{number}/redo", responses=THERE)
+def redo(me: Classifier, number: SearchNumber, top: Top = 20) -> SearchView:
     """Bring back what you took back last."""
-    open_searches.undo(desk, who.name, number, redo=True)
-    return open_searches.show(desk, number, top)
+    open_searches.undo(me.desk, me.name, number, redo=True)
+    return open_searches.show(me.desk, number, top)
 
 
-@api.post("/like/{number}/texts", responses=THERE, response_model=Basket)
+@api.post("/like/{number}/texts", responses=THERE)
 def add_text(
-    desk: OpenDesk,
-    _: Classifier,
-    number: SearchNumber,
-    body: OwnTextBody,
-    top: Top = 20,
+    me: Classifier, number: SearchNumber, body: OwnTextBody, top: Top = 20
 ) -> SearchView:
     """Put a text of your own into the basket."""
-    open_searches.add_text(desk, number, body.text)
-    return open_searches.show(desk, number, top)
+    open_searches.add_text(me.desk, number, body.text)
+    return open_searches.show(me.desk, number, top)
 
 
-@api.delete("/like/{number}/texts/{name}", responses=THERE, response_model=Basket)
+@api.delete("/like/{number}/texts/{name}", responses=THERE)
 def drop_text(
-    desk: OpenDesk, _: Classifier, number: SearchNumber, name: InPath, top: Top = 20
+    me: Classifier, number: SearchNumber, name: InPath, top: Top = 20
 ) -> SearchView:
     """Take a text of your own out of the basket."""
-    open_searches.drop_text(desk, number, name)
-    return open_searches.show(desk, number, top)
+    open_searches.drop_text(me.desk, number, name)
+    return open_searches.show(me.desk, number, top)
 
 
 @api.post(
     "/like/{number}/screen",
     status_code=201,
     responses=THERE,
-    response_model=Basket,
 )
-def screen(
-    desk: OpenDesk, who: Classifier, number: SearchNumber, top: Top = 20
-) -> SearchView:
+def screen(me: Classifier, number: SearchNumber, top: Top = 20) -> SearchView:
     """Begin a screening, for nearly all of them, with what a search knows."""
-    return open_searches.show(desk, open_searches.screen(desk, who.name, number), top)
+    return open_searches.show(
+        me.desk, open_searches.screen(me.desk, me.name, number), top
+    )
 
 
 @api.get("/like/{number}/found", response_class=FileResponse, responses=FILE | READING)
-def found(
-    desk: OpenDesk, _: Reader, number: SearchNumber, form: Ending = "csv"
-) -> FileResponse:
+def found(me: Reader, number: SearchNumber, form: Ending = "csv") -> FileResponse:
     """What was found, as a file; tsv : the words of the learned query."""
-    return _file(desk, number, f"found.{form}", BYTES)
+    return _file(me.desk, number, f"found.{form}", BYTES)
 
 
-@api.get(
-    "/like/{number}/why/{document:path}", responses=THERE, response_model=ReasonsAnswer
-)
-def why(
-    desk: OpenDesk, _: Reader, number: SearchNumber, document: InPath
-) -> ScoreReasons:
+@api.get("/like/{number}/why/{document:path}", responses=THERE)
+def why(me: Reader, number: SearchNumber, document: InPath) -> ScoreReasons:
     """Why a document has its score."""
-    require_document(desk, document)
-    return open_searches.explain(desk, number, document)
+    require_document(me.desk, document)
+    return open_searches.explain(me.desk, number, document)

@@ -17,14 +17,14 @@ from classmark.web.fields import (
     Id,
     InPath,
     Note,
+    answer,
     calls,
     listing,
     refusal,
 )
 from classmark.web.guard.auth import (
-    ROLES,
     Admin,
-    OpenDesk,
+    Caller,
     Reader,
     fits,
     hash_password,
@@ -49,18 +49,15 @@ WRONG_CODE = "This is not the code of this server: it changes when it starts."
 
 @pages.get("/enter")
 def log_in_page(
-    request: Request,
-    desk: OpenDesk,
-    next: Annotated[str, Query(max_length=2048)] = "/",  # noqa: A002 - in the address
+    request: Request, onward: Annotated[str, Query(alias="next", max_length=2048)] = "/"
 ) -> HTMLResponse:
     """Show what is asked for."""
-    return _log_in(request, desk, next)
+    return _log_in(request, onward)
 
 
 @pages.post("/enter")
 def log_in_form(
     request: Request,
-    desk: OpenDesk,
     code: FormText = "",
     name: FormText = "",
     password: FormText = "",
@@ -73,10 +70,10 @@ def log_in_form(
         doors: Doors = state.doors
         stamp = "" if doors.code and same(code, doors.code) else None
     else:
-        stamp = _stamp(desk, name, password)
+        stamp = _stamp(state.desk, name, password)
     if stamp is None:
         state.tries.failed(address, name)
-        return _log_in(request, desk, onward, WRONG_CODE if code else WRONG, name)
+        return _log_in(request, onward, WRONG_CODE if code else WRONG, name)
     state.sessions.close(request.state.session)
     secret = state.sessions.open("" if code else name, stamp)
     return _with_cookie(RedirectResponse(_within(onward), 303), state.doors, secret)
@@ -91,10 +88,11 @@ def log_out_form(request: Request) -> Response:
 
 
 def _log_in(
-    request: Request, desk: Desk, onward: str, wrong: str = "", name: str = ""
+    request: Request, onward: str, wrong: str = "", name: str = ""
 ) -> HTMLResponse:
-    code = bool(request.app.state.doors.code)
-    users = any(not user.disabled for user in people.users(desk.store))
+    state = request.app.state
+    code = bool(state.doors.code)
+    users = any(not user.disabled for user in people.users(state.desk.store))
     shown = alone(
         request, "enter.html", title="Log in", onward=_within(onward), code=code,
         people=users or not code, wrong=wrong, name=name,
@@ -138,63 +136,59 @@ def _address(request: Request) -> str:
 
 
 @settings_pages.get("/people")
-def people_page(request: Request, desk: OpenDesk, _: Admin) -> HTMLResponse:
+def people_page(me: Admin) -> HTMLResponse:
     """Show who may log in."""
-    users = people.users(desk.store)
+    users = people.users(me.desk.store)
     return page(
-        request, "Settings", "people.html", part="people", users=users, roles=ROLES
+        me, "Settings", "people.html", part="people", users=users, roles=people.ROLES
     )
 
 
 @settings_pages.post("/people")
 def add_user_form(
-    desk: OpenDesk, _: Admin, name: FormText, password: FormText, role: FormText
+    me: Admin, name: FormText, password: FormText, role: FormText
 ) -> RedirectResponse:
     """Add a user."""
-    _add_user(desk, name, password, role)
+    _add_user(me.desk, name, password, role)
     return redirect("/settings/people", saved=f"{name} is now {role}")
 
 
 @settings_pages.post("/people/change")
-def change_user_form(
-    request: Request, desk: OpenDesk, _: Admin, name: FormText, role: FormText
-) -> RedirectResponse:
+def change_user_form(me: Admin, name: FormText, role: FormText) -> RedirectResponse:
     """Give a user another role, or let them log in no more."""
     disabled = role == "none"
-    _change_user(request, desk, name, None if disabled else role, disabled=disabled)
+    _change_user(me, name, None if disabled else role, disabled=disabled)
     message = "may not log in any more" if disabled else f"is now {role}"
     return redirect("/settings/people", saved=f"{name} {message}")
 
 
 @settings_pages.post("/people/password")
 def give_password_form(
-    request: Request, desk: OpenDesk, _: Admin, name: FormText, password: FormText
+    me: Admin, name: FormText, password: FormText
 ) -> RedirectResponse:
     """Give a user another password; their sessions end."""
-    _change_user(request, desk, name, password=password)
+    _change_user(me, name, password=password)
     return redirect("/settings/people", saved=f"{name} has a new password")
 
 
 @settings_pages.post("/me/password")
 def own_password_form(
-    request: Request, desk: OpenDesk, _: Reader, old: FormText, password: FormText
+    me: Reader, old: FormText, password: FormText
 ) -> RedirectResponse:
     """Change one's own password; one logs in again."""
-    _change_own_password(request, desk, request.state.user, old, password)
+    _change_own_password(me, me.request.state.user, old, password)
     return redirect("/enter")
 
 
 @settings_pages.get("/tokens")
-def tokens_page(request: Request, desk: OpenDesk, who: Admin) -> HTMLResponse:
+def tokens_page(me: Admin) -> HTMLResponse:
     """Show the tokens, without their secrets."""
-    return _tokens(request, desk, who.name, None)
+    return _tokens(me, None)
 
 
 @settings_pages.post("/tokens")
 def new_token_form(
-    request: Request,
-    desk: OpenDesk,
-    who: Admin,
+    me: Admin,
     user: FormText,
     role: FormText,
     label: FormText = "",
@@ -205,30 +199,25 @@ def new_token_form(
         lasts = float(days) if days.strip() else None
     except ValueError:
         raise Mistake(f"days is {days!r}: give a number, or nothing") from None
-    with desk.writing() as project:
+    with me.desk.writing() as project:
         new = people.add_token(project.store, user, role, label, lasts)
-    return _tokens(request, desk, who.name, new)
+    return _tokens(me, new)
 
 
 @settings_pages.post("/tokens/revoke")
 def revoke_form(
-    request: Request,
-    desk: OpenDesk,
-    _: Admin,
-    id: FormText,  # noqa: A002 - as the form calls it
+    me: Admin, token: Annotated[str, Form(alias="id", max_length=1024)]
 ) -> Response:
     """Let a token open nothing from now on."""
-    _revoke(request, desk, id)
-    return redirect("/settings/tokens", saved=f"token {id} opens nothing any more")
+    _revoke(me, token)
+    return redirect("/settings/tokens", saved=f"token {token} opens nothing any more")
 
 
-def _tokens(
-    request: Request, desk: Desk, me: str, new: tuple[str, str] | None
-) -> HTMLResponse:
-    store = desk.store
-    names = dict.fromkeys([me, *(user.name for user in people.users(store))])
+def _tokens(me: Caller, new: tuple[str, str] | None) -> HTMLResponse:
+    store = me.desk.store
+    names = dict.fromkeys([me.name, *(user.name for user in people.users(store))])
     return page(
-        request, "Settings", "tokens.html", part="tokens", made=new, roles=ROLES,
+        me, "Settings", "tokens.html", part="tokens", made=new, roles=people.ROLES,
         tokens=people.tokens(store), names=list(names),
     )  # fmt: skip
 
@@ -240,8 +229,7 @@ def _add_user(desk: Desk, name: str, password: str, role: str) -> people.Account
 
 
 def _change_user(
-    request: Request,
-    desk: Desk,
+    me: Caller,
     name: str,
     role: str | None = None,
     *,
@@ -249,8 +237,9 @@ def _change_user(
     password: str | None = None,
 ) -> None:
     """Change what is not None; refused where nobody would be an admin any more."""
+    state = me.request.app.state
     hashed = None if password is None else hash_password(password, name)
-    with desk.writing() as project:
+    with me.desk.writing() as project:
         store = project.store
         people.user_of(store, name)
         if hashed is not None:
@@ -259,36 +248,31 @@ def _change_user(
             people.disable(store, name, disabled=disabled)
         if role is not None:
             people.set_role(store, name, role)
-        admins = [
-            u for u in people.users(store) if u.role == "admin" and not u.disabled
-        ]
         changes_rights = role is not None or disabled
-        if changes_rights and not admins and not request.app.state.doors.code:
+        if changes_rights and not people.has_admin(store) and not state.doors.code:
             raise Mistake("nobody would be an admin any more: make another one first")
-    request.app.state.identity.forget()
+    state.identity.forget()
     if disabled or hashed is not None:
-        request.app.state.sessions.close_all_of(name)
+        state.sessions.close_all_of(name)
 
 
-def _change_own_password(
-    request: Request, desk: Desk, name: str, old: str, new: str
-) -> None:
+def _change_own_password(me: Caller, name: str, old: str, new: str) -> None:
     """Change the password of who knows the old one; their sessions end."""
-    tries, address = request.app.state.tries, _address(request)
+    tries, address = me.request.app.state.tries, _address(me.request)
     tries.check(address, name)
-    user = people.find_user(desk.store, name)
+    user = people.find_user(me.desk.store, name)
     if not fits(old, None if user is None else user.password):
         tries.failed(address, name)
         raise RefusedRequest(
             403, "The old password is another one: nothing was changed."
         )
-    _change_user(request, desk, name, password=new)
+    _change_user(me, name, password=new)
 
 
-def _revoke(request: Request, desk: Desk, token: str) -> None:
-    with desk.writing() as project:
+def _revoke(me: Caller, token: str) -> None:
+    with me.desk.writing() as project:
         people.revoke(project.store, token)
-    request.app.state.identity.forget()
+    me.request.app.state.identity.forget()
 
 
 Role = Literal["reader", "classifier", "admin"]
@@ -330,27 +314,6 @@ class TokenBody(Body):
     )
 
 
-class UserAnswer(CallAnswer):
-    """A person, without the password; disabled : may not log in any more."""
-
-    name: str
-    role: str
-    added: str
-    disabled: bool
-
-
-class TokenAnswer(CallAnswer):
-    """A token, without its secret."""
-
-    id: str
-    user: str
-    role: str
-    label: str
-    created: str
-    expires: str | None
-    revoked: str | None
-
-
 class NewToken(CallAnswer):
     """A new token; secret : told once, kept nowhere."""
 
@@ -358,54 +321,61 @@ class NewToken(CallAnswer):
     secret: str
 
 
-Users = listing("Users", "Everybody, by name.", users=UserAnswer)
-AllTokens = listing("AllTokens", "All tokens, the newest first.", tokens=TokenAnswer)
+answer(
+    people.Account,
+    "password",
+    model_name="UserAnswer",
+    doc="A person, without the password; disabled : may not log in any more.",
+)
+answer(
+    people.AccessToken,
+    "digest",
+    model_name="TokenAnswer",
+    doc="A token, without its secret.",
+)
+Users = listing("Users", "Everybody, by name.", users=people.Account)
+AllTokens = listing(
+    "AllTokens", "All tokens, the newest first.", tokens=people.AccessToken
+)
 
 
 @api.put("/me/password", status_code=204, responses=TRIES)
-def own_password(
-    request: Request, desk: OpenDesk, who: Reader, body: PasswordBody
-) -> Response:
+def own_password(me: Reader, body: PasswordBody) -> None:
     """Change your own password; your sessions end, your tokens stay."""
-    _change_own_password(request, desk, who.name, body.old, body.new)
-    return Response(status_code=204)
+    _change_own_password(me, me.name, body.old, body.new)
 
 
 @api.get("/users", response_model=Users)
-def list_users(desk: OpenDesk, _: Admin) -> Any:
+def list_users(me: Admin) -> Any:
     """Who may log in, and as what."""
-    return {"users": people.users(desk.store)}
+    return {"users": people.users(me.desk.store)}
 
 
-@api.post("/users", status_code=201, response_model=UserAnswer)
-def add_user(desk: OpenDesk, _: Admin, body: UserBody) -> people.Account:
+@api.post("/users", status_code=201)
+def add_user(me: Admin, body: UserBody) -> people.Account:
     """Add a person."""
-    return _add_user(desk, body.name, body.password, body.role)
+    return _add_user(me.desk, body.name, body.password, body.role)
 
 
-@api.patch("/users/{name}", responses=MISSING, response_model=UserAnswer)
-def change_user(
-    request: Request, desk: OpenDesk, _: Admin, name: InPath, body: UserChange
-) -> people.Account:
+@api.patch("/users/{name}", responses=MISSING)
+def change_user(me: Admin, name: InPath, body: UserChange) -> people.Account:
     """Give a person another role or password, or let them log in no more."""
-    if people.find_user(desk.store, name) is None:
+    if people.find_user(me.desk.store, name) is None:
         raise Missing(f"there is no user {name!r}: see the list of users")
-    _change_user(
-        request, desk, name, body.role, disabled=body.disabled, password=body.password
-    )
-    return people.user_of(desk.store, name)
+    _change_user(me, name, **body.model_dump())
+    return people.user_of(me.desk.store, name)
 
 
 @tokens_api.get("/tokens", response_model=AllTokens)
-def list_tokens(desk: OpenDesk, _: Admin) -> Any:
+def list_tokens(me: Admin) -> Any:
     """All tokens, also those that open nothing any more."""
-    return {"tokens": people.tokens(desk.store)}
+    return {"tokens": people.tokens(me.desk.store)}
 
 
 @tokens_api.post("/tokens", status_code=201)
-def add_token(desk: OpenDesk, _: Admin, body: TokenBody) -> NewToken:
+def add_token(me: Admin, body: TokenBody) -> NewToken:
     """Make a token; its secret is told this once."""
-    with desk.writing() as project:
+    with me.desk.writing() as project:
         id_, secret = people.add_token(
             project.store, body.user, body.role, body.label, body.days
         )
@@ -414,12 +384,8 @@ def add_token(desk: OpenDesk, _: Admin, body: TokenBody) -> NewToken:
 
 @tokens_api.delete("/tokens/{token}", status_code=204, responses=MISSING)
 def revoke_token(
-    request: Request,
-    desk: OpenDesk,
-    _: Admin,
-    token: Annotated[str, Path(min_length=1, max_length=100)],
-) -> Response:
+    me: Admin, token: Annotated[str, Path(min_length=1, max_length=100)]
+) -> None:
     """Let a token open nothing from now on."""
     with or_missing():
-        _revoke(request, desk, token)
-    return Response(status_code=204)
+        _revoke(me, token)

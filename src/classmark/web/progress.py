@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Form, Query, Request
+from fastapi import APIRouter, Form, Query
 from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import Field
 
@@ -27,7 +27,7 @@ from classmark.web.fields import (
     require_document,
     written,
 )
-from classmark.web.guard.auth import Classifier, OpenDesk, Reader
+from classmark.web.guard.auth import Classifier, Reader
 from classmark.web.render import page, redirect
 from classmark.workbench.deciding.opinions import Disagreement, Opinion
 from classmark.workbench.store.store import titles
@@ -47,47 +47,42 @@ ALL = "*"  # what a form says for "the labels of everybody"
 
 @pages.get("/progress")
 def progress_page(
-    request: Request,
-    desk: OpenDesk,
-    _: Reader,
-    calibrate: Annotated[bool, Query()] = False,
+    me: Reader, calibrate: Annotated[bool, Query()] = False
 ) -> HTMLResponse:
     """Everything at a glance, each plot with its numbers."""
-    figures = progresses.progress(desk)
-    calibration = progresses.promises(desk, ask=calibrate)
-    names = {id_: desk.categories[id_].name for id_, _ in figures.tail[:100]}
+    figures = progresses.progress(me.desk)
+    calibration = progresses.promises(me.desk, ask=calibrate)
+    names = {id_: me.desk.categories[id_].name for id_, _ in figures.tail[:100]}
     drawn = plots.panels(figures, names)
     if calibration.bins:
         drawn.insert(min(3, len(drawn)), plots.calibration(calibration))
     return page(
-        request, "Progress", "progress.html", progress=figures, plots=drawn,
+        me, "Progress", "progress.html", progress=figures, plots=drawn,
         calibration=calibration, allowed=progresses.ALLOWED,
-        agreed=agreements.agreement(desk), **IN_WORDS,
+        agreed=agreements.agreement(me.desk), **IN_WORDS,
     )  # fmt: skip
 
 
 @pages.get("/progress/agreement")
 def agreement_page(
-    request: Request,
-    desk: OpenDesk,
-    me: Reader,
-    after: Annotated[int, Query(ge=0, le=LARGEST)] = 0,
+    me: Reader, after: Annotated[int, Query(ge=0, le=LARGEST)] = 0
 ) -> HTMLResponse:
     """How far people agree, and where they differ."""
-    open_ones = [each for each in agreements.disagreements(desk) if each.number > after]
+    open_ones = [
+        each for each in agreements.disagreements(me.desk) if each.number > after
+    ]
     shown = open_ones[:SHOWN]
     return page(
-        request, "Progress", "progress_agreement.html", title="Agreement",
-        agreed=agreements.agreement(desk), shown=shown, more=len(open_ones) > SHOWN,
-        titles=titles(desk.store, [each.document for each in shown]),
-        again=len(agreements.to_read_again(desk, me.name, 1000)), everybody=ALL,
-        names=desk.categories, **IN_WORDS,
+        me, "Progress", "progress_agreement.html", title="Agreement",
+        agreed=agreements.agreement(me.desk), shown=shown, more=len(open_ones) > SHOWN,
+        titles=titles(me.desk.store, [each.document for each in shown]),
+        again=len(agreements.to_read_again(me.desk, me.name, 1000)), everybody=ALL,
+        names=me.desk.categories, **IN_WORDS,
     )  # fmt: skip
 
 
 @pages.post("/progress/settle")
 def settle_form(
-    desk: OpenDesk,
     me: Classifier,
     document: FormText,
     whose: FormText,
@@ -95,9 +90,9 @@ def settle_form(
     note: FormText = "",
 ) -> RedirectResponse:
     """Let the labels of one person, or of everybody, stand."""
-    by_people = (o for o in agreements.opinions(desk, document) if not o.imported)
+    by_people = (o for o in agreements.opinions(me.desk, document) if not o.imported)
     labels = _labels_of([o for o in by_people if whose in (ALL, o.who)])
-    logged = agreements.settle(desk, document, labels, me.name, note.strip(), seen)
+    logged = agreements.settle(me.desk, document, labels, me.name, note.strip(), seen)
     saved = f"settled #{logged.numbers[0]}: {document}"
     return redirect("/progress/agreement", saved=saved)
 
@@ -144,7 +139,7 @@ IN_WORDS: dict[str, Any] = {
 
 answer(Step, **nullable(Step))
 answer(progresses.Hint, wrong_at_most=int, stop=bool)
-ProgressAnswer = answer(
+answer(
     progresses.Progress,
     **nullable(progresses.Progress),
     waiting=int,
@@ -152,19 +147,19 @@ ProgressAnswer = answer(
         Value, Field(description="the share of looking that the ranking saves")
     ],
 )
-CalibrationAnswer = answer(progresses.Promises, **nullable(progresses.Promises))
+answer(progresses.Promises, **nullable(progresses.Promises))
 
 
-@api.get("/progress", response_model=ProgressAnswer)
-def progress(desk: OpenDesk, _: Reader) -> progresses.Progress:
+@api.get("/progress")
+def progress(me: Reader) -> progresses.Progress:
     """How far the work is, and how well the suggestions fit."""
-    return progresses.progress(desk)
+    return progresses.progress(me.desk)
 
 
-@api.get("/calibration", response_model=CalibrationAnswer)
-def promises(desk: OpenDesk, _: Reader) -> progresses.Promises:
+@api.get("/calibration")
+def promises(me: Reader) -> progresses.Promises:
     """Whether what is called 80 % likely comes true eight times in ten."""
-    return progresses.promises(desk)
+    return progresses.promises(me.desk)
 
 
 class SettleBody(Body):
@@ -183,7 +178,7 @@ class SettleBody(Body):
 
 answer(agreements.Pair, **nullable(agreements.Pair))
 answer(agreements.Parted, share=Value)
-AgreementAnswer = answer(agreements.Agreed, **nullable(agreements.Agreed))
+answer(agreements.Agreed, **nullable(agreements.Agreed))
 Disagreements = listing(
     "Disagreements", "What nobody has settled yet, newest last.",
     disagreements=Disagreement,
@@ -191,30 +186,30 @@ Disagreements = listing(
 DocumentIds = listing("DocumentIds", "Ids of documents.", documents=str)
 
 
-@agreement_api.get("/agreement", response_model=AgreementAnswer)
-def agreement(desk: OpenDesk, _: Reader) -> agreements.Agreed:
+@agreement_api.get("/agreement")
+def agreement(me: Reader) -> agreements.Agreed:
     """How far people agree on the documents that two or more have decided."""
-    return agreements.agreement(desk)
+    return agreements.agreement(me.desk)
 
 
 @agreement_api.get("/disagreements", response_model=Disagreements)
-def disagreements(desk: OpenDesk, _: Reader) -> Any:
+def disagreements(me: Reader) -> Any:
     """Documents of which people differ, and nobody has settled it since."""
-    return {"disagreements": agreements.disagreements(desk)}
+    return {"disagreements": agreements.disagreements(me.desk)}
 
 
 @agreement_api.get("/second-readings", response_model=DocumentIds)
-def second_readings(desk: OpenDesk, who: Classifier, top: Top = 20) -> Any:
+def second_readings(me: Classifier, top: Top = 20) -> Any:
     """Documents that others have decided and you have not, at random."""
-    return {"documents": agreements.to_read_again(desk, who.name, top)}
+    return {"documents": agreements.to_read_again(me.desk, me.name, top)}
 
 
 @agreement_api.post("/settle", responses=MISSING)
-def settle(desk: OpenDesk, who: Classifier, body: SettleBody) -> Written:
+def settle(me: Classifier, body: SettleBody) -> Written:
     """Say which labels are to stand, after people differed."""
-    require_document(desk, body.document)
+    require_document(me.desk, body.document)
     labels = dict.fromkeys(body.labels, False) | dict.fromkeys(body.primary, True)
     logged = agreements.settle(
-        desk, body.document, labels, who.name, body.note, body.version
+        me.desk, body.document, labels, me.name, body.note, body.version
     )
     return written(logged)

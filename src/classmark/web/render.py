@@ -16,6 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 if TYPE_CHECKING:
     from starlette.requests import Request
 
+    from classmark.web.guard.auth import Caller
     from classmark.workbench.deciding.sheet import EvidencePiece
 
 
@@ -54,25 +55,25 @@ def static(name: str) -> str:
     return f"/static/{name}?{blake2b(content, digest_size=6).hexdigest()}"
 
 
-def page(request: Request, here: str, template: str, **values: Any) -> HTMLResponse:
+def page(me: Caller, here: str, template: str, **values: Any) -> HTMLResponse:
     """A page of the workbench for somebody who is in; ``here`` : its name in the bar.
 
     Every template knows ``me``, ``may_decide``, ``may_admin`` and ``csrf``.
     """
-    desk, who = request.app.state.desk, request.state.who
+    request = me.request
     return alone(
         request,
         template,
-        project=desk.settings.name,
+        project=me.desk.settings.name,
         here=here,
         title=values.pop("title", here),
         pages=PAGES,
-        tally=desk.tally(),
+        tally=me.desk.tally(),
         saved=request.query_params.get("saved", ""),
         csrf=request.state.csrf,
-        me=who,
-        may_decide=who.may("classifier"),
-        may_admin=who.may("admin"),
+        me=me,
+        may_decide=me.may("classifier"),
+        may_admin=me.may("admin"),
         **values,
     )
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import APIRouter, Form, Query, Request
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi import APIRouter, Form, Query
+from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import BaseModel, Field
 from starlette.background import BackgroundTask
 
@@ -19,10 +19,9 @@ from classmark.web.fields import (
     Id,
     Number,
     Weighed,
-    answer,
     calls,
 )
-from classmark.web.guard.auth import Classifier, OpenDesk, Reader
+from classmark.web.guard.auth import Classifier, Reader
 from classmark.web.render import page, redirect
 from classmark.workbench.search.clicks import log_click
 from classmark.workbench.search.index import JOB, start_indexing
@@ -42,6 +41,7 @@ pages = APIRouter(prefix="/search")
 api = calls("search")
 HERE = "Search"
 Short = Annotated[str, Field(max_length=100, pattern=NO_NUL)]
+FormText = Annotated[str, Form()]
 
 
 class SearchAddress(BaseModel):
@@ -70,47 +70,39 @@ class SearchAddress(BaseModel):
 
 
 @pages.get("")
-def search_page(
-    request: Request,
-    desk: OpenDesk,
-    who: Reader,
-    query: Annotated[SearchAddress, Query()],
-) -> HTMLResponse:
+def search_page(me: Reader, query: Annotated[SearchAddress, Query()]) -> HTMLResponse:
     """Find documents, best first."""
     hits, wrong = None, ""
-    standing = search_state(desk)
+    standing = search_state(me.desk)
     if query.q.strip() and standing.ready:
         try:
-            hits = search_desk(desk, query.q, query.as_options(), who.name)
+            hits = search_desk(me.desk, query.q, query.as_options(), me.name)
         except Mistake as mistake:
             wrong = str(mistake)
     shown = page(
-        request, HERE, "search.html", title=query.q or HERE, query=query, hits=hits,
+        me, HERE, "search.html", title=query.q or HERE, query=query, hits=hits,
         wrong=wrong, standing=standing, models=MODELS,
         feedbacks=FEEDBACK,
-        job=next(iter(desk.jobs.running(JOB)), None),
+        job=next(iter(me.desk.jobs.running(JOB)), None),
     )  # fmt: skip
     shown.status_code = 400 if wrong else 200
-    shown.background = None if query.q else BackgroundTask(warm_index, desk)
+    shown.background = None if query.q else BackgroundTask(warm_index, me.desk)
     return shown
 
 
 @pages.get("/open/{impression}/{document:path}")
-def opened_page(
-    desk: OpenDesk, _: Reader, impression: int, document: str
-) -> RedirectResponse:
+def opened_page(me: Reader, impression: int, document: str) -> RedirectResponse:
     """Go to a document, and keep that it was opened from this list."""
-    desk.write(lambda project: log_click(project.store, impression, document))
+    me.desk.write(lambda project: log_click(project.store, impression, document))
     return redirect(f"/decide/{quote(document, safe='')}")
 
 
 @pages.post("/index")
 def index_form(
-    desk: OpenDesk, who: Classifier, q: Annotated[str, Form()] = "",
-    positions: Annotated[str, Form()] = "",
-) -> RedirectResponse:  # fmt: skip
+    me: Classifier, q: FormText = "", positions: FormText = ""
+) -> RedirectResponse:
     """Make the index, or bring it up to date."""
-    start_indexing(desk, who.name, positions=True if positions else None)
+    start_indexing(me.desk, me.name, positions=True if positions else None)
     return redirect("/search", q=q)
 
 
@@ -159,7 +151,7 @@ class Hit(CallAnswer):
     rest: float
 
 
-class Hits(CallAnswer):
+class Hits(CallAnswer, of=SearchResults):
     """What was found; impression : its number in the log, null: nothing is kept."""
 
     hits: list[Hit]
@@ -168,27 +160,28 @@ class Hits(CallAnswer):
     ranker: int | None
 
 
-@api.post("/search", response_model=Hits)
-def search(desk: OpenDesk, who: Reader, body: SearchBody) -> SearchResults:
+@api.post("/search")
+def search(me: Reader, body: SearchBody) -> SearchResults:
     """Search the documents, best first."""
     options = QueryOptions(
         body.model, _typed(body.parameters), body.top, body.feedback, body.prior,
         weights=_typed(body.weights), ranker=body.ranker,
     )  # fmt: skip
-    return search_desk(desk, body.query, options, who.name)
+    return search_desk(me.desk, body.query, options, me.name)
 
 
 @api.post("/click", status_code=204)
-def click(desk: OpenDesk, _: Reader, body: ClickBody) -> Response:
+def click(me: Reader, body: ClickBody) -> None:
     """Keep that a document was opened from a list that was kept."""
-    desk.write(lambda project: log_click(project.store, body.impression, body.document))
-    return Response(status_code=204)
+    me.desk.write(
+        lambda project: log_click(project.store, body.impression, body.document)
+    )
 
 
-@api.get("/search", response_model=answer(SearchState))
-def standing(desk: OpenDesk, _: Reader) -> SearchState:
+@api.get("/search")
+def standing(me: Reader) -> SearchState:
     """How searching stands."""
-    return search_state(desk)
+    return search_state(me.desk)
 
 
 def _typed(values: Mapping[str, float | str]) -> list[str]:

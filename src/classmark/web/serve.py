@@ -214,14 +214,11 @@ def listen(host: str, port: int, *, or_free: bool = False) -> socket.socket:
 
 
 def _doors(project: Project, host: str, port: int, entrance: Entrance) -> Doors:
-    from classmark.workbench.team.people import users
+    from classmark.workbench.team.people import has_admin
 
-    people = any(
-        user.role == "admin" and not user.disabled for user in users(project.store)
-    )
     doors = doors_of(
         host, port, names=entrance.names, tls=entrance.tls, proxy=entrance.proxy,
-        people=people,
+        people=has_admin(project.store),
     )  # fmt: skip
     return doors if entrance.annif is None else replace(doors, annif=entrance.annif)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, FastAPI, Form, Path, Request
+from fastapi import APIRouter, FastAPI, Form, Path
 from fastapi.concurrency import run_in_threadpool
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse, JSONResponse, Response
@@ -23,7 +23,7 @@ from classmark.web.fields import (
     listing,
     schemas_of_refusals,
 )
-from classmark.web.guard.auth import Admin, Classifier, OpenDesk, Reader
+from classmark.web.guard.auth import Admin, Classifier, Reader
 from classmark.web.guard.errors import or_missing
 from classmark.web.render import THEMES, fragment, page, redirect
 from classmark.workbench.project import Project, info
@@ -36,65 +36,65 @@ work_api = calls("work")
 
 
 @pages.get("")
-def settings_page(request: Request, desk: OpenDesk, _: Reader) -> HTMLResponse:
+def settings_page(me: Reader) -> HTMLResponse:
     """Show the project's settings, explained."""
-    groups = form_fields(desk.settings)
-    store = desk.settings.store
+    groups = form_fields(me.desk.settings)
+    store = me.desk.settings.store
     return page(
-        request, "Settings", "settings.html", part="project", groups=groups,
+        me, "Settings", "settings.html", part="project", groups=groups,
         says=SECTIONS,
         store=store.url or "store.sqlite, in the project's folder",
     )  # fmt: skip
 
 
 @pages.post("")
-async def change_form(request: Request, desk: OpenDesk, who: Admin) -> Response:
+async def change_form(me: Admin) -> Response:
     """Change the settings that differ."""
-    values = {name: str(value) for name, value in (await request.form()).items()}
-    names = await run_in_threadpool(desk.change_settings, values, who.name)
+    values = {name: str(value) for name, value in (await me.request.form()).items()}
+    names = await run_in_threadpool(me.desk.change_settings, values, me.name)
     changed = f"saved: {', '.join(names)}" if names else "nothing to change"
     return redirect("/settings", saved=changed)
 
 
 @pages.get("/model")
-def model_page(request: Request, desk: OpenDesk, _: Reader) -> HTMLResponse:
+def model_page(me: Reader) -> HTMLResponse:
     """Show the model in service, and the jobs."""
-    rows = info(desk).rows
+    rows = info(me.desk).rows
     return page(
-        request, "Settings", "settings_model.html", part="model", rows=rows,
-        works=WORKS, jobs=list(desk.jobs)[::-1],
+        me, "Settings", "settings_model.html", part="model", rows=rows,
+        works=WORKS, jobs=list(me.desk.jobs)[::-1],
     )  # fmt: skip
 
 
 @pages.post("/jobs")
-def start_form(desk: OpenDesk, who: Admin, work: Annotated[str, Form()]) -> Response:
+def start_form(me: Admin, work: Annotated[str, Form()]) -> Response:
     """Begin some long work."""
-    job = start_work(desk, work, who.name)
+    job = start_work(me.desk, work, me.name)
     return redirect("/settings/model", saved=f"{job.name} has begun")
 
 
 @pages.get("/jobs")
-def jobs_part(desk: OpenDesk, _: Reader) -> HTMLResponse:
+def jobs_part(me: Reader) -> HTMLResponse:
     """The jobs, as a piece of the page."""
-    return fragment("settings_jobs.html", jobs=list(desk.jobs)[::-1])
+    return fragment("settings_jobs.html", jobs=list(me.desk.jobs)[::-1])
 
 
 @pages.get("/me")
-def own_page(request: Request, _: Reader) -> HTMLResponse:
+def own_page(me: Reader) -> HTMLResponse:
     """Show what is one's own: look, keys, password."""
     return page(
-        request, "Settings", "settings_me.html", part="me", themes=THEMES,
-        user=request.state.user,
+        me, "Settings", "settings_me.html", part="me", themes=THEMES,
+        user=me.request.state.user,
     )  # fmt: skip
 
 
 @pages.post("/theme")
-def theme_form(request: Request, _: Reader, theme: Annotated[str, Form()]) -> Response:
+def theme_form(me: Reader, theme: Annotated[str, Form()]) -> Response:
     """Choose light, dark or the system's."""
     if theme not in THEMES:
         raise Mistake(f"theme is {theme!r}: use {', '.join(THEMES)}")
     shown = redirect("/settings/me")
-    secure = request.app.state.doors.secure
+    secure = me.request.app.state.doors.secure
     shown.set_cookie(
         "theme", theme, max_age=365 * 24 * 3600, path="/", secure=secure,
         httponly=True, samesite="strict",
@@ -129,19 +129,19 @@ ChangedSettings = listing(
 
 
 @api.get("/settings", response_model=SettingsAnswer)
-def read_settings(desk: OpenDesk, _: Reader) -> Any:
+def read_settings(me: Reader) -> Any:
     """The settings of the project, each with what it means."""
-    groups = form_fields(desk.settings).values()
+    groups = form_fields(me.desk.settings).values()
     return {"settings": [setting for group in groups for setting in group]}
 
 
 @api.patch("/settings", response_model=ChangedSettings)
-def change_settings(desk: OpenDesk, who: Admin, body: SettingsBody) -> Any:
+def change_settings(me: Admin, body: SettingsBody) -> Any:
     """Change settings: all that are given, or none."""
-    names = sorted(each.name for each in read_settings(desk, who)["settings"])
+    names = sorted(each.name for each in read_settings(me)["settings"])
     if unknown := sorted(body.settings.keys() - set(names)):
         raise Mistake(f"{unknown[0]!r} is no setting: use {', '.join(names)}")
-    return {"changed": desk.change_settings(body.settings, who.name)}
+    return {"changed": me.desk.change_settings(body.settings, me.name)}
 
 
 ABOUT = """Everything that the pages of a Classmark project do.
@@ -165,18 +165,18 @@ class ProjectInfo(CallAnswer):
 
 
 @api.get("/project")
-def project(desk: OpenDesk, who: Reader) -> ProjectInfo:
+def project(me: Reader) -> ProjectInfo:
     """What is in the project, and who you are in it."""
-    state, settings = desk.state, desk.settings
+    state, settings = me.desk.state, me.desk.settings
     documents, decided, aside = len(state.ids), len(state.labels), state.n_aside
     counts = {
         "documents": documents,
         "decided": decided,
         "aside": aside,
         "waiting": max(0, documents - decided - aside),
-        "categories": len(desk.categories),
+        "categories": len(me.desk.categories),
     }
-    model = desk.models.current()
+    model = me.desk.models.current()
     about = {
         "analyzer": settings.text.analyzer,
         "weighting": settings.learning.weighting,
@@ -185,14 +185,14 @@ def project(desk: OpenDesk, who: Reader) -> ProjectInfo:
         "model": None if model is None else model.name,
     }
     return ProjectInfo(
-        name=settings.name, me=who.name, role=who.role, counts=counts, about=about
+        name=settings.name, me=me.name, role=me.role, counts=counts, about=about
     )
 
 
 @api.get("/openapi.json", include_in_schema=False)
-def openapi(request: Request, _: Reader) -> JSONResponse:
+def openapi(me: Reader) -> JSONResponse:
     """The description of all calls."""
-    return JSONResponse(described(request.app))
+    return JSONResponse(described(me.request.app))
 
 
 def described(app: FastAPI) -> dict[str, Any]:
@@ -244,49 +244,47 @@ class LearnedAnswer(CallAnswer):
 
 
 @work_api.post("/learn")
-def learn(desk: OpenDesk, _: Classifier) -> LearnedAnswer:
+def learn(me: Classifier) -> LearnedAnswer:
     """Wait, ten seconds at most, until all that was decided is learned."""
-    desk.learn_soon()
-    return LearnedAnswer(learned=desk.learned(10.0))
+    me.desk.learn_soon()
+    return LearnedAnswer(learned=me.desk.learned(10.0))
 
 
-@work_api.post("/train", status_code=ACCEPTED, response_model=JobAnswer)
-def train(desk: OpenDesk, who: Admin) -> Job:
+@work_api.post("/train", status_code=ACCEPTED)
+def train(me: Admin) -> Job:
     """Train a model on all decisions, calibrate it and put it in service."""
-    return start_work(desk, "train", who.name)
+    return start_work(me.desk, "train", me.name)
 
 
-@work_api.post("/evaluate", status_code=ACCEPTED, response_model=JobAnswer)
-def evaluate(desk: OpenDesk, who: Admin) -> Job:
+@work_api.post("/evaluate", status_code=ACCEPTED)
+def evaluate(me: Admin) -> Job:
     """Measure the learner on documents that it has not seen."""
-    return start_work(desk, "evaluate", who.name)
+    return start_work(me.desk, "evaluate", me.name)
 
 
-@work_api.post("/index", status_code=ACCEPTED, response_model=JobAnswer)
-def index(desk: OpenDesk, who: Admin) -> Job:
+@work_api.post("/index", status_code=ACCEPTED)
+def index(me: Admin) -> Job:
     """Bring the index for searching up to date."""
-    return start_work(desk, "index", who.name)
+    return start_work(me.desk, "index", me.name)
 
 
-@work_api.post("/rebuild", status_code=ACCEPTED, response_model=JobAnswer)
-def rebuild(desk: OpenDesk, who: Admin) -> Job:
+@work_api.post("/rebuild", status_code=ACCEPTED)
+def rebuild(me: Admin) -> Job:
     """Learn the whole log again, and compare."""
-    return desk.jobs.start("rebuild", _rebuilt, who.name)
+    return me.desk.jobs.start("rebuild", _rebuilt, me.name)
 
 
 @work_api.get("/jobs", response_model=JobsAnswer)
-def list_jobs(desk: OpenDesk, _: Reader) -> Any:
+def list_jobs(me: Reader) -> Any:
     """The jobs since the server began."""
-    return {"jobs": list(desk.jobs)[::-1]}
+    return {"jobs": list(me.desk.jobs)[::-1]}
 
 
-@work_api.get("/jobs/{number}", responses=MISSING, response_model=JobAnswer)
-def read_job(
-    desk: OpenDesk, _: Reader, number: Annotated[int, Path(ge=0, le=LARGEST)]
-) -> Job:
+@work_api.get("/jobs/{number}", responses=MISSING)
+def read_job(me: Reader, number: Annotated[int, Path(ge=0, le=LARGEST)]) -> Job:
     """How far a job is."""
     with or_missing():
-        return desk.jobs.get(number)
+        return me.desk.jobs.get(number)
 
 
 def _rebuilt(project: Project) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Form, Query, Request
+from fastapi import APIRouter, Form, Query
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from pydantic import BaseModel, Field
 
@@ -26,7 +26,7 @@ from classmark.web.fields import (
     category_named,
     written,
 )
-from classmark.web.guard.auth import Admin, OpenDesk, Reader
+from classmark.web.guard.auth import Admin, Reader
 from classmark.web.render import fragment, page, redirect
 from classmark.workbench.categories import edit
 from classmark.workbench.categories.browse import level_of, node_of, overview, tree_to
@@ -67,66 +67,54 @@ class ChangeFields(BaseModel):
 
 @pages.get("/taxonomy/find")
 def find_part(
-    request: Request,
-    desk: OpenDesk,
-    _: Reader,
+    me: Reader,
     q: Annotated[str, Query(max_length=200)] = "",
     top: Annotated[int, Query(ge=1, le=100)] = 12,
     retired: bool = False,
 ) -> Response:
     """The categories that some words mean: as list items, or as JSON where asked."""
-    matches = find_categories(desk, q, top, retired=retired)
-    if "json" in request.headers.get("accept", ""):
+    matches = find_categories(me.desk, q, top, retired=retired)
+    if "json" in me.request.headers.get("accept", ""):
         return JSONResponse([asdict(match) for match in matches])
     return fragment("taxonomy_found.html", matches=matches, words=q.strip())
 
 
 @pages.get("/taxonomy/branch")
 def branch_part(
-    desk: OpenDesk, _: Reader, of: InAddress = "", after: At = 0, back: bool = False
+    me: Reader, of: InAddress = "", after: At = 0, back: bool = False
 ) -> HTMLResponse:
     """The next daughters of a category; ``back`` : those before are shown then."""
-    level = level_of(desk, of or None, after)
+    level = level_of(me.desk, of or None, after)
     return fragment("taxonomy_level.html", level=level, back=back)
 
 
 @pages.get("/taxonomy")
-def taxonomy_page(
-    request: Request,
-    desk: OpenDesk,
-    _: Reader,
-    at: InAddress = "",
-    undo: InAddress = "",
-) -> HTMLResponse:
+def taxonomy_page(me: Reader, at: InAddress = "", undo: InAddress = "") -> HTMLResponse:
     """The tree, and one category or the whole in figures."""
-    node = node_of(desk, at) if at else None
+    node = node_of(me.desk, at) if at else None
     return page(
-        request, "Taxonomy", "taxonomy.html",
+        me, "Taxonomy", "taxonomy.html",
         title="Taxonomy" if node is None else node.twig.category.name,
-        level=tree_to(desk, at or None), node=node, at=at,
-        whole=None if at else overview(desk), undo=undo if undo.isdecimal() else "",
+        level=tree_to(me.desk, at or None), node=node, at=at,
+        whole=None if at else overview(me.desk), undo=undo if undo.isdecimal() else "",
     )  # fmt: skip
 
 
 @pages.get("/taxonomy/preview")
-def preview_page(
-    request: Request, desk: OpenDesk, _: Admin, query: Annotated[ChangeFields, Query()]
-) -> HTMLResponse:
+def preview_page(me: Admin, query: Annotated[ChangeFields, Query()]) -> HTMLResponse:
     """What a change would do, and the button that does it."""
     change = query.change
     return page(
-        request, "Taxonomy", "taxonomy_preview.html", title=f"{change.act.title()}?",
-        change=change, sentences=foresee(desk, change),
+        me, "Taxonomy", "taxonomy_preview.html", title=f"{change.act.title()}?",
+        change=change, sentences=foresee(me.desk, change),
     )  # fmt: skip
 
 
 @pages.post("/taxonomy/change")
-def change_form(
-    desk: OpenDesk, who: Admin, form: Annotated[ChangeFields, Form()]
-) -> RedirectResponse:
+def change_form(me: Admin, form: Annotated[ChangeFields, Form()]) -> RedirectResponse:
     """Change the taxonomy."""
     change = form.change
-    logged = desk.write(lambda project: carry_out(project, change, who.name))
+    logged = me.desk.write(lambda project: carry_out(project, change, me.name))
     new = change.id if change.act in ("add", "split", "rename") else ""
     at = change.to if change.act == "merge" else new
     return _onward(at or change.category, logged.said, logged.numbers[0])
@@ -134,8 +122,7 @@ def change_form(
 
 @pages.post("/taxonomy/describe")
 def describe_form(
-    desk: OpenDesk,
-    who: Admin,
+    me: Admin,
     category: FormText,
     note: LongText = None,
     guideline: LongText = None,
@@ -151,20 +138,17 @@ def describe_form(
     }
     described = {name: text.strip() for name, text in texts.items() if text is not None}
     change = TaxonomyChange("describe", category, description=described)
-    logged = desk.write(lambda project: carry_out(project, change, who.name))
+    logged = me.desk.write(lambda project: carry_out(project, change, me.name))
     return _onward(category, logged.said, logged.numbers[0])
 
 
 @pages.post("/taxonomy/undo")
 def undo_form(
-    desk: OpenDesk,
-    who: Admin,
-    number: Annotated[int, Form(ge=0, le=LARGEST)],
-    at: FormText = "",
+    me: Admin, number: Annotated[int, Form(ge=0, le=LARGEST)], at: FormText = ""
 ) -> RedirectResponse:
     """Take a change back."""
-    saved = undo_for(desk, who.name, number)
-    return _onward(at if at in desk.categories else "", saved.said)
+    saved = undo_for(me.desk, me.name, number)
+    return _onward(at if at in me.desk.categories else "", saved.said)
 
 
 @pages.get("/taxonomy/{category:path}")
@@ -313,8 +297,7 @@ class PreviewAnswer(CallAnswer):
 
 @api.get("/categories", responses=MISSING)
 def list_categories(
-    desk: OpenDesk,
-    _: Reader,
+    me: Reader,
     below: Annotated[
         str | None,
         Query(max_length=1000, description="the category above; none: the top"),
@@ -324,33 +307,32 @@ def list_categories(
 ) -> Categories:
     """The categories right below one, or at the top; ``after`` so many of them."""
     if below is not None:
-        category_named(desk, below)
-    ids = desk.tree.roots if below is None else desk.tree.children(below)
-    categories = [_answered(desk, id_) for id_ in ids[after : after + top]]
+        category_named(me.desk, below)
+    ids = me.desk.tree.roots if below is None else me.desk.tree.children(below)
+    categories = [_answered(me.desk, id_) for id_ in ids[after : after + top]]
     return Categories(categories=categories, total=len(ids))
 
 
 @api.get("/categories/find")
 def find(
-    desk: OpenDesk,
-    _: Reader,
+    me: Reader,
     words: Annotated[
         str, Query(max_length=1000, description="words of its names or notes")
     ],
     top: Top = 12,
 ) -> Categories:
     """Find categories by words: begun, inside of others, or with one letter wrong."""
-    matches = find_categories(desk, words, top)
-    categories = [_answered(desk, match.category) for match in matches]
+    matches = find_categories(me.desk, words, top)
+    categories = [_answered(me.desk, match.category) for match in matches]
     return Categories(categories=categories, total=len(categories))
 
 
 @api.get("/categories/one/{category:path}", responses=MISSING)
-def read_category(desk: OpenDesk, _: Reader, category: InPath) -> CategoryDetail:
+def read_category(me: Reader, category: InPath) -> CategoryDetail:
     """All about one category: what it holds, and how often it is suggested rightly."""
-    category_named(desk, category)
-    node = node_of(desk, category)
-    detail = _answered(desk, category).model_dump() | {
+    category_named(me.desk, category)
+    node = node_of(me.desk, category)
+    detail = _answered(me.desk, category).model_dump() | {
         "below": node.twig.below,
         "ranked": node.twig.ranked,
         "examples": node.examples,
@@ -359,54 +341,52 @@ def read_category(desk: OpenDesk, _: Reader, category: InPath) -> CategoryDetail
 
 
 @api.post("/categories", status_code=201)
-def add(desk: OpenDesk, who: Admin, body: CategoryBody) -> Written:
+def add(me: Admin, body: CategoryBody) -> Written:
     """Add a category."""
-    return written(desk.write(lambda p: edit.add(p, body.category, who.name)))
+    return written(me.desk.write(lambda p: edit.add(p, body.category, me.name)))
 
 
 @api.patch("/categories/one/{category:path}", responses=MISSING)
-def change(
-    desk: OpenDesk, who: Admin, category: InPath, body: CategoryChange
-) -> Written:
+def change(me: Admin, category: InPath, body: CategoryChange) -> Written:
     """Rename a category, or say anew what belongs there, or both: an act each."""
-    category_named(desk, category)
+    category_named(me.desk, category)
     if not body.model_fields_set:
         raise Mistake(f"nothing is said of {category}: give a label, a note or an id")
-    return written(*desk.write(lambda p: body.carry_out(p, category, who.name)))
+    return written(*me.desk.write(lambda p: body.carry_out(p, category, me.name)))
 
 
 @api.post("/categories/move")
-def move(desk: OpenDesk, who: Admin, body: MoveBody) -> Written:
+def move(me: Admin, body: MoveBody) -> Written:
     """Put a category, with all below it, under another one, or at the top."""
     id_, under = body.category, body.under
-    return written(desk.write(lambda p: edit.move(p, id_, under, who.name)))
+    return written(me.desk.write(lambda p: edit.move(p, id_, under, me.name)))
 
 
 @api.post("/categories/merge")
-def merge(desk: OpenDesk, who: Admin, body: MergeBody) -> Written:
+def merge(me: Admin, body: MergeBody) -> Written:
     """Let one category take over the documents and the daughters of another."""
     id_, into = body.category, body.into
-    return written(desk.write(lambda p: edit.merge(p, id_, into, who.name)))
+    return written(me.desk.write(lambda p: edit.merge(p, id_, into, me.name)))
 
 
 @api.post("/categories/split", status_code=201)
-def split(desk: OpenDesk, who: Admin, body: SplitBody) -> Written:
+def split(me: Admin, body: SplitBody) -> Written:
     """Move documents from a category to a new one, its sister unless it says else."""
     id_, new, moved = body.category, body.new.category, body.documents
-    return written(desk.write(lambda p: edit.split(p, id_, new, moved, who.name)))
+    return written(me.desk.write(lambda p: edit.split(p, id_, new, moved, me.name)))
 
 
 @api.post("/categories/retire")
-def retire(desk: OpenDesk, who: Admin, body: RetireBody) -> Written:
+def retire(me: Admin, body: RetireBody) -> Written:
     """Let no new document come to a category; those that are there stay."""
-    return written(desk.write(lambda p: edit.retire(p, body.category, who.name)))
+    return written(me.desk.write(lambda p: edit.retire(p, body.category, me.name)))
 
 
 @api.post("/categories/preview")
-def preview(desk: OpenDesk, _: Admin, body: PreviewBody) -> PreviewAnswer:
+def preview(me: Admin, body: PreviewBody) -> PreviewAnswer:
     """What a change would do, in sentences; nothing is written."""
     change = TaxonomyChange(**body.model_dump() | {"documents": tuple(body.documents)})
-    return PreviewAnswer(says=list(foresee(desk, change)))
+    return PreviewAnswer(says=list(foresee(me.desk, change)))
 
 
 def _answered(desk: Desk, id_: str) -> CategoryAnswer:

@@ -12,18 +12,15 @@ from hmac import compare_digest
 from threading import BoundedSemaphore, Lock
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-from fastapi import Depends, Request
+from fastapi import Depends, HTTPException, Request
 
 from classmark.problems import Mistake
 from classmark.workbench.store.log import whoami
 from classmark.workbench.team.desk import Desk
-from classmark.workbench.team.people import digest_of, find_token, find_user
+from classmark.workbench.team.people import ROLES, digest_of, find_token, find_user
 
 if TYPE_CHECKING:
     from argon2 import PasswordHasher
-
-
-ROLES = ("reader", "classifier", "admin")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,48 +42,44 @@ class Who:
         return ROLES.index(self.role) >= ROLES.index(role)
 
 
-class NotAllowed(Exception):
-    """Somebody known asks for what their role does not allow."""
+@dataclass(frozen=True, slots=True)
+class Caller(Who):
+    """Who sent a request, and the project that is served."""
 
-    def __init__(self, who: Who, role: str) -> None:
-        super().__init__(
-            f"{who.name} is here as {who.role}, and this needs the role {role}: "
-            "ask an admin for it"
-        )
+    request: Request
+    desk: Desk
 
 
-async def open_desk(request: Request) -> Desk:
-    """The project that is served."""
-    desk: Desk = request.app.state.desk
-    return desk
-
-
-async def reader(request: Request) -> Who:
+async def reader(request: Request) -> Caller:
     """Somebody who may look."""
-    return _at_least(request, "reader")
+    return caller_of(request, "reader")
 
 
-async def classifier(request: Request) -> Who:
+async def classifier(request: Request) -> Caller:
     """Somebody who may decide."""
-    return _at_least(request, "classifier")
+    return caller_of(request, "classifier")
 
 
-async def admin(request: Request) -> Who:
+async def admin(request: Request) -> Caller:
     """Somebody who may change settings, people and files."""
-    return _at_least(request, "admin")
+    return caller_of(request, "admin")
 
 
-def _at_least(request: Request, role: str) -> Who:
+def caller_of(request: Request, role: str) -> Caller:
+    """Who sent a request that needs a role; 403 for somebody with less."""
     who: Who = request.state.who
     if not who.may(role):
-        raise NotAllowed(who, role)
-    return who
+        raise HTTPException(
+            403,
+            f"{who.name} is here as {who.role}, and this needs the role {role}: "
+            "ask an admin for it",
+        )
+    return Caller(who.name, who.role, request, request.app.state.desk)
 
 
-OpenDesk = Annotated[Desk, Depends(open_desk)]
-Reader = Annotated[Who, Depends(reader)]
-Classifier = Annotated[Who, Depends(classifier)]
-Admin = Annotated[Who, Depends(admin)]
+Reader = Annotated[Caller, Depends(reader)]
+Classifier = Annotated[Caller, Depends(classifier)]
+Admin = Annotated[Caller, Depends(admin)]
 
 
 IDLE = 12 * 3600.0

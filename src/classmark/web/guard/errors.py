@@ -18,7 +18,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from classmark.problems import DamagedFolder, Mistake
-from classmark.web.guard.auth import NotAllowed
+from classmark.web.guard.auth import caller_of
 from classmark.web.render import alone, fragment, page
 from classmark.workbench.deciding.decide import Conflict
 from classmark.workbench.examples.open_searches import BeingRead
@@ -166,7 +166,8 @@ def refuse(
     elif status >= 500 or getattr(request.state, "who", None) is None:
         shown = alone(request, "mistake_alone.html", title=heading, **values)
     else:
-        shown = page(request, "", "mistake.html", title=heading, **values)
+        me = caller_of(request, "reader")
+        shown = page(me, "", "mistake.html", title=heading, **values)
     shown.status_code = status
     shown.headers.update(headers or {})
     return shown
@@ -209,7 +210,6 @@ def handle_errors(app: FastAPI, *, secure: bool) -> None:
 
     app.add_exception_handler(Mistake, _mistaken)
     app.add_exception_handler(OSError, _not_written)
-    app.add_exception_handler(NotAllowed, lambda r, p: refuse(r, 403, str(p)))
     app.add_exception_handler(RequestValidationError, _malformed)
     app.add_exception_handler(HTTPException.__base__ or HTTPException, _http_error)
     app.add_exception_handler(Exception, failed)

@@ -85,6 +85,11 @@ def users(store: Store) -> list[Account]:
     return [_account(row) for row in store.run(f"{ACCOUNTS} ORDER BY name")]
 
 
+def has_admin(store: Store) -> bool:
+    """Whether there is an admin who may log in."""
+    return any(user.role == "admin" and not user.disabled for user in users(store))
+
+
 def find_user(store: Store, name: str) -> Account | None:
     """A person by name, or None."""
     row = store.run(f"{ACCOUNTS} WHERE name = ?", (name,)).fetchone()

@@ -63,7 +63,7 @@ pages = APIRouter()
 api = calls("decide")
 suggest_api = calls("suggest")
 
-Names = Annotated[list[str], Field(max_length=1000)]
+Names = Annotated[tuple[str, ...], Field(max_length=1000)]
 Reading = Literal["", "second", "settle"]
 VERBS = {
     "assign": "label",
@@ -85,12 +85,12 @@ class DecisionForm(BaseModel):
     """
 
     act: Literal["accept", "skip", "unsure", "note", "undo", "redo"] = "accept"
-    assign: Names = []
-    primary: Names = []
-    reject: Names = []
-    stood: Names = []
-    above: Names = []
-    below: Names = []
+    assign: Names = ()
+    primary: Names = ()
+    reject: Names = ()
+    stood: Names = ()
+    above: Names = ()
+    below: Names = ()
     note: Annotated[str, Field(max_length=4000)] = ""
     version: int | None = None
     reading: Reading = ""
@@ -105,9 +105,9 @@ class DecisionForm(BaseModel):
             raise Mistake("a preference has two categories: choose it again")
         named = {*self.assign, *self.primary, *self.reject}
         return Decision(
-            tuple(self.assign),
-            tuple(self.primary),
-            tuple(self.reject),
+            self.assign,
+            self.primary,
+            self.reject,
             remove=tuple(name for name in self.stood if name not in named),
             over=tuple(zip(self.above, self.below, strict=True)),
         )
@@ -288,7 +288,7 @@ def _to_document(
     return redirect(path, reading=reading, saved=saved)
 
 
-Pair = Annotated[list[Id], Field(min_length=2, max_length=2)]
+Pair = Annotated[tuple[Id, ...], Field(min_length=2, max_length=2)]
 Blind = Annotated[bool, Query(description="a second reading: hide what was said")]
 Few = Annotated[int, Query(ge=1, le=100)]
 
@@ -309,13 +309,13 @@ class DecisionBody(Body):
     """
 
     document: Id = Field(examples=["0231"])
-    assign: Ids = Field([], examples=[["local.coast"]])
-    primary: Ids = Field([], description="labels that stand above its other ones")
-    reject: Ids = Field([], description="not these")
-    unsure: Ids = Field([], description="neither nor")
-    remove: Ids = Field([], description="take back what was said of these")
-    over: list[Pair] = Field(
-        [], max_length=1000, description="pairs: the first above the second"
+    assign: Ids = Field((), examples=[["local.coast"]])
+    primary: Ids = Field((), description="labels that stand above its other ones")
+    reject: Ids = Field((), description="not these")
+    unsure: Ids = Field((), description="neither nor")
+    remove: Ids = Field((), description="take back what was said of these")
+    over: tuple[Pair, ...] = Field(
+        (), max_length=1000, description="pairs: the first above the second"
     )
     aside: bool = Field(False, description="leave the document for later")
     note: Note = ""
@@ -388,19 +388,10 @@ Similar = listing(
 def decide(me: Classifier, body: DecisionBody) -> Response:
     """Decide on a document; it is on disk when this is answered."""
     require_document(me.desk, body.document)
-    decision = Decision(
-        tuple(body.assign),
-        tuple(body.primary),
-        tuple(body.reject),
-        tuple(body.unsure),
-        tuple(body.remove),
-        tuple((winner, loser) for winner, loser in body.over),
-        aside=body.aside,
-        note=body.note,
-    )
+    decision = Decision(**body.model_dump(exclude={"document", "version", "seen"}))
     seen = None
     if body.seen is not None:
-        seen = {id_: Seen(s.model, s.rank, s.score) for id_, s in body.seen.items()}
+        seen = {id_: Seen(**dict(shown)) for id_, shown in body.seen.items()}
     saved = deciding.decide_on(
         me.desk, body.document, decision, seen, me.name, body.version
     )
@@ -527,7 +518,5 @@ def _suggestions(
     text = item.text or ""
     if item.document is not None:
         text = desk.text_of(record_named(desk, item.document))
-    suggestions = suggest_for(
-        desk, text, options.top, options.why, options.min_probability
-    )
-    return {"suggestions": suggestions}
+    chosen = (options.top, options.why, options.min_probability)
+    return {"suggestions": suggest_for(desk, text, *chosen)}

@@ -44,7 +44,7 @@ MANY = 1_000  # rows of one answer
 LARGEST = 2**53  # numbers that JSON keeps exactly
 
 Id = Annotated[str, Field(min_length=1, max_length=1000, pattern=NO_NUL)]
-Ids = Annotated[list[Id], Field(max_length=1000)]
+Ids = Annotated[tuple[Id, ...], Field(max_length=1000)]
 Text = Annotated[str, Field(max_length=LONG, pattern=NO_NUL)]
 Note = Annotated[str, Field(max_length=10_000, pattern=NO_NUL)]
 Number = Annotated[int, Field(ge=0, le=LARGEST)]

@@ -13,7 +13,7 @@ from fastapi.responses import (
     RedirectResponse,
     StreamingResponse,
 )
-from pydantic import Field
+from pydantic import AliasPath, BeforeValidator, Field
 from starlette.datastructures import UploadFile
 
 from classmark.problems import Mistake
@@ -43,7 +43,7 @@ from classmark.web.fields import (
 from classmark.web.guard.auth import Admin, Classifier, Reader
 from classmark.web.guard.errors import Missing, or_missing
 from classmark.web.render import fragment, page, redirect
-from classmark.web.settings import JobAnswer
+from classmark.web.settings import STARTED
 from classmark.workbench.files import exporting, uploads
 from classmark.workbench.files.importing import put_document as put_content
 from classmark.workbench.files.uploads import FilePreview, Receiving, UploadedFile
@@ -93,11 +93,13 @@ async def upload_form(me: Admin) -> RedirectResponse:
 
 @pages.get("/waiting/{token}")
 def preview_page(
-    me: Admin, token: str,
-    kind: str = "", format: str = "",  # noqa: A002 - as the form calls it
-) -> HTMLResponse:  # fmt: skip
+    me: Admin,
+    token: str,
+    kind: str = "",
+    form: Annotated[str, Query(alias="format")] = "",
+) -> HTMLResponse:
     """The first rows of a file that waits."""
-    preview = uploads.preview(me.desk, token, kind, format)
+    preview = uploads.preview(me.desk, token, kind, form)
     return page(
         me, HERE, "files_preview.html", title=preview.upload.name, preview=preview,
         kinds=uploads.KINDS, formats=uploads.KINDS[preview.kind].formats,
@@ -106,14 +108,17 @@ def preview_page(
 
 @pages.post("/waiting/{token}")
 def import_form(
-    me: Admin, token: str, act: FormText,
-    kind: FormText = "", format: FormText = "",  # noqa: A002 - as the form calls it
-) -> RedirectResponse:  # fmt: skip
+    me: Admin,
+    token: str,
+    act: FormText,
+    kind: FormText = "",
+    form: Annotated[str, Form(alias="format")] = "",
+) -> RedirectResponse:
     """Import a file that waits, or throw it away."""
     if act == "throw":
         uploads.throw_away(me.desk, uploads.upload_of(me.desk, token))
         return redirect("/files", saved="thrown away")
-    uploads.start_import(me.desk, me.name, token, kind, format)
+    uploads.start_import(me.desk, me.name, token, kind, form)
     return redirect("/files")
 
 
@@ -186,7 +191,7 @@ answer(
 )
 
 
-@api.post("/import", status_code=202, openapi_extra=IN, response_model=JobAnswer)
+@api.post("/import", openapi_extra=IN, **STARTED)
 async def import_file(
     me: Admin,
     name: Name = "documents.jsonl",
@@ -253,15 +258,10 @@ def look(
     return uploads.preview(me.desk, token, kind, form)
 
 
-@api.post(
-    "/uploads/{token}/import",
-    status_code=202,
-    responses=MISSING,
-    response_model=JobAnswer,
-)
+@api.post("/uploads/{token}/import", responses=MISSING, **STARTED)
 def take_in(
     me: Admin, token: UploadToken, kind: Kind = "", form: Format = "", wait: Wait = 60
-) -> Job:  # fmt: skip
+) -> Job:
     """Take a file in that waits: all of it, or nothing, and then it still waits."""
     _upload_named(me.desk, token)
     return _imported(me.desk, me.name, token, kind, form, wait)
@@ -318,21 +318,27 @@ class PreferenceAnswer(PreferredPair):
     weight: float
 
 
-class DocumentAnswer(CallAnswer):
+Sorted = Annotated[list[str], BeforeValidator(sorted)]
+
+
+class DocumentAnswer(CallAnswer, of=JudgedRecord):
     """A document, and what was said of it.
 
     labels : category → grade (2 primary, 1 else);  aside : left for later.
     """
 
     id: str
-    fields: dict[str, str]
+    fields: dict[str, str] = Field(validation_alias=AliasPath("document", "fields"))
     meta: dict[str, str]
     links: list[LinkAnswer]
     labels: dict[str, float]
-    primary: list[str]
-    rejected: list[str]
-    unsure: list[str]
-    preferences: list[PreferenceAnswer]
+    primary: Sorted
+    rejected: Sorted
+    unsure: Sorted
+    preferences: Annotated[
+        list[PreferenceAnswer],
+        BeforeValidator(lambda weights: [(*pair, w) for pair, w in weights.items()]),
+    ]
     aside: bool
 
 
@@ -343,42 +349,24 @@ class DocumentsPage(CallAnswer):
     next: str | None
 
 
-@documents_api.get("/documents")
-def list_documents(me: Reader, after: After = None, top: Top = 100) -> DocumentsPage:
+@documents_api.get("/documents", response_model=DocumentsPage)
+def list_documents(me: Reader, after: After = None, top: Top = 100) -> Any:
     """The documents in order of arrival, page by page."""
     records = exporting.documents_after(me.desk, after, top)
     last = records[-1].id if len(records) == top else None
-    return DocumentsPage(documents=[_answered(each) for each in records], next=last)
+    return {"documents": records, "next": last}
 
 
 @documents_api.get("/documents/{document:path}", responses=MISSING)
-def read_document(me: Reader, document: InPath) -> DocumentAnswer:
+def read_document(me: Reader, document: InPath) -> JudgedRecord:
     """One document, with all that was said of it."""
-    return _answered(record_named(me.desk, document))
+    return record_named(me.desk, document)
 
 
 @documents_api.put("/documents/{document:path}")
-def put_document(me: Classifier, document: InPath, body: ContentBody) -> DocumentAnswer:
+def put_document(me: Classifier, document: InPath, body: ContentBody) -> JudgedRecord:
     """Add a document, or replace what it says; its labels stay."""
     links = [(link.id, link.anchor) for link in body.links]
     with me.desk.writing() as project:
         put_content(project, document, body.fields, body.meta, links)
-    return _answered(record_named(me.desk, document))
-
-
-def _answered(record: JudgedRecord) -> DocumentAnswer:
-    return DocumentAnswer(
-        id=record.id,
-        fields=dict(record.document.fields),
-        meta=dict(record.meta),
-        links=[LinkAnswer(id=to, anchor=anchor) for to, anchor in record.links],
-        labels=dict(record.labels),
-        primary=sorted(record.primary),
-        rejected=sorted(record.rejected),
-        unsure=sorted(record.unsure),
-        preferences=[
-            PreferenceAnswer(winner=winner, loser=loser, weight=weight)
-            for (winner, loser), weight in record.preferences.items()
-        ],
-        aside=record.aside,
-    )
+    return record_named(me.desk, document)

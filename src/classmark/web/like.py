@@ -236,8 +236,8 @@ class NewSearchBody(Body):
     """What a search begins with: documents, texts of your own, or a category."""
 
     name: Annotated[str, Field(max_length=200)] = ""
-    examples: Ids = Field([], examples=[["a1", "a7"]])
-    no: Ids = Field([])
+    examples: Ids = Field((), examples=[["a1", "a7"]])
+    no: Ids = ()
     texts: dict[Id, Text] = Field({}, max_length=20, description="your own, by name")
     category: Annotated[str, Field(max_length=1000)] = ""
     screening: bool = Field(False, description="go for nearly all of them")
@@ -319,8 +319,8 @@ def begin(me: Classifier, body: NewSearchBody, top: Top = 20) -> SearchView:
     """Begin a search by examples, and rank the documents."""
     rule = StoppingRule(body.target, body.error)
     start = SearchStart(
-        tuple(body.examples), tuple(body.no), body.texts, body.category or None,
-        body.name, body.method, rule=rule if body.screening else None,
+        body.examples, body.no, body.texts, body.category or None, body.name,
+        body.method, rule=rule if body.screening else None,
     )  # fmt: skip
     number = open_searches.begin_for(me.desk, me.name, start)
     return open_searches.show(me.desk, number, top)

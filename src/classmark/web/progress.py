@@ -170,8 +170,8 @@ class SettleBody(Body):
     """
 
     document: Id
-    labels: Ids = Field([])
-    primary: Ids = Field([])
+    labels: Ids = ()
+    primary: Ids = ()
     note: Note = ""
     version: int | None = None
 

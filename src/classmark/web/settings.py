@@ -224,7 +224,6 @@ def _description(app: FastAPI) -> dict[str, Any]:
     return description
 
 
-ACCEPTED = 202
 JobAnswer = answer(
     Job,
     "result",
@@ -235,6 +234,9 @@ JobAnswer = answer(
 JobsAnswer = listing(
     "JobsAnswer", "The jobs since the server began, newest first.", jobs=Job
 )
+
+
+STARTED: dict[str, Any] = {"status_code": 202, "response_model": JobAnswer}
 
 
 class LearnedAnswer(CallAnswer):
@@ -250,25 +252,25 @@ def learn(me: Classifier) -> LearnedAnswer:
     return LearnedAnswer(learned=me.desk.learned(10.0))
 
 
-@work_api.post("/train", status_code=ACCEPTED)
+@work_api.post("/train", **STARTED)
 def train(me: Admin) -> Job:
     """Train a model on all decisions, calibrate it and put it in service."""
     return start_work(me.desk, "train", me.name)
 
 
-@work_api.post("/evaluate", status_code=ACCEPTED)
+@work_api.post("/evaluate", **STARTED)
 def evaluate(me: Admin) -> Job:
     """Measure the learner on documents that it has not seen."""
     return start_work(me.desk, "evaluate", me.name)
 
 
-@work_api.post("/index", status_code=ACCEPTED)
+@work_api.post("/index", **STARTED)
 def index(me: Admin) -> Job:
     """Bring the index for searching up to date."""
     return start_work(me.desk, "index", me.name)
 
 
-@work_api.post("/rebuild", status_code=ACCEPTED)
+@work_api.post("/rebuild", **STARTED)
 def rebuild(me: Admin) -> Job:
     """Learn the whole log again, and compare."""
     return me.desk.jobs.start("rebuild", _rebuilt, me.name)

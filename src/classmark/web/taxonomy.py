@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Annotated, Literal
 
@@ -26,7 +27,7 @@ from classmark.web.fields import (
     category_named,
     written,
 )
-from classmark.web.guard.auth import Admin, Reader
+from classmark.web.guard.auth import Admin, Caller, Reader
 from classmark.web.render import fragment, page, redirect
 from classmark.workbench.categories import edit
 from classmark.workbench.categories.browse import level_of, node_of, overview, tree_to
@@ -42,7 +43,8 @@ api = calls("categories")
 
 InAddress = Annotated[str, Query(max_length=1000)]
 FormText = Annotated[str, Form(max_length=1000)]
-LongText = Annotated[str | None, Form(max_length=20_000)]
+LongText = Annotated[str | None, Field(max_length=20_000)]
+DESCRIPTION = {*edit.DESCRIBED, "synonyms"}
 Short = Annotated[str, Field(max_length=1000)]
 At = Annotated[int, Query(ge=0, le=10**9)]
 
@@ -50,19 +52,25 @@ At = Annotated[int, Query(ge=0, le=10**9)]
 class ChangeFields(BaseModel):
     """A change, as an address or a form has it."""
 
-    act: Short
+    act: Short = "describe"
     category: Short = ""
     to: Short = ""
     new: Short = ""
     label: Short = ""
-    document: Annotated[list[str], Field(max_length=5000)] = []
+    document: Annotated[tuple[str, ...], Field(max_length=5000)] = ()
+    note: LongText = None
+    guideline: LongText = None
+    notation: LongText = None
+    synonyms: LongText = None
 
     @property
     def change(self) -> TaxonomyChange:
         """The same, as the workbench takes it."""
-        new, label = self.new.strip(), self.label.strip()
-        documents = tuple(self.document)
-        return TaxonomyChange(self.act, self.category, self.to, new, label, documents)
+        described = self.model_dump(include=DESCRIPTION, exclude_none=True)
+        return TaxonomyChange(
+            self.act, self.category, self.to, self.new.strip(), self.label.strip(),
+            self.document, {name: text.strip() for name, text in described.items()},
+        )  # fmt: skip
 
 
 @pages.get("/taxonomy/find")
@@ -111,35 +119,14 @@ def preview_page(me: Admin, query: Annotated[ChangeFields, Query()]) -> HTMLResp
 
 
 @pages.post("/taxonomy/change")
+@pages.post("/taxonomy/describe")
 def change_form(me: Admin, form: Annotated[ChangeFields, Form()]) -> RedirectResponse:
-    """Change the taxonomy."""
+    """Change the taxonomy, or say anew what belongs to a category."""
     change = form.change
     logged = me.desk.write(lambda project: carry_out(project, change, me.name))
     new = change.id if change.act in ("add", "split", "rename") else ""
     at = change.to if change.act == "merge" else new
     return _onward(at or change.category, logged.said, logged.numbers[0])
-
-
-@pages.post("/taxonomy/describe")
-def describe_form(
-    me: Admin,
-    category: FormText,
-    note: LongText = None,
-    guideline: LongText = None,
-    notation: LongText = None,
-    synonyms: LongText = None,
-) -> RedirectResponse:
-    """Say anew what belongs to a category, and how experts decide."""
-    texts = {
-        "note": note,
-        "guideline": guideline,
-        "notation": notation,
-        "synonyms": synonyms,
-    }
-    described = {name: text.strip() for name, text in texts.items() if text is not None}
-    change = TaxonomyChange("describe", category, description=described)
-    logged = me.desk.write(lambda project: carry_out(project, change, me.name))
-    return _onward(category, logged.said, logged.numbers[0])
 
 
 @pages.post("/taxonomy/undo")
@@ -286,7 +273,7 @@ class PreviewBody(Body):
     to: Note = ""
     id: Note = ""
     label: Note = ""
-    documents: list[Id] = Field([], max_length=10_000)
+    documents: tuple[Id, ...] = Field((), max_length=10_000)
 
 
 class PreviewAnswer(CallAnswer):
@@ -343,7 +330,7 @@ def read_category(me: Reader, category: InPath) -> CategoryDetail:
 @api.post("/categories", status_code=201)
 def add(me: Admin, body: CategoryBody) -> Written:
     """Add a category."""
-    return written(me.desk.write(lambda p: edit.add(p, body.category, me.name)))
+    return _written(me, edit.add, body.category)
 
 
 @api.patch("/categories/one/{category:path}", responses=MISSING)
@@ -358,49 +345,47 @@ def change(me: Admin, category: InPath, body: CategoryChange) -> Written:
 @api.post("/categories/move")
 def move(me: Admin, body: MoveBody) -> Written:
     """Put a category, with all below it, under another one, or at the top."""
-    id_, under = body.category, body.under
-    return written(me.desk.write(lambda p: edit.move(p, id_, under, me.name)))
+    return _written(me, edit.move, body.category, body.under)
 
 
 @api.post("/categories/merge")
 def merge(me: Admin, body: MergeBody) -> Written:
     """Let one category take over the documents and the daughters of another."""
-    id_, into = body.category, body.into
-    return written(me.desk.write(lambda p: edit.merge(p, id_, into, me.name)))
+    return _written(me, edit.merge, body.category, body.into)
 
 
 @api.post("/categories/split", status_code=201)
 def split(me: Admin, body: SplitBody) -> Written:
     """Move documents from a category to a new one, its sister unless it says else."""
-    id_, new, moved = body.category, body.new.category, body.documents
-    return written(me.desk.write(lambda p: edit.split(p, id_, new, moved, me.name)))
+    return _written(me, edit.split, body.category, body.new.category, body.documents)
 
 
 @api.post("/categories/retire")
 def retire(me: Admin, body: RetireBody) -> Written:
     """Let no new document come to a category; those that are there stay."""
-    return written(me.desk.write(lambda p: edit.retire(p, body.category, me.name)))
+    return _written(me, edit.retire, body.category)
 
 
 @api.post("/categories/preview")
 def preview(me: Admin, body: PreviewBody) -> PreviewAnswer:
     """What a change would do, in sentences; nothing is written."""
-    change = TaxonomyChange(**body.model_dump() | {"documents": tuple(body.documents)})
-    return PreviewAnswer(says=list(foresee(me.desk, change)))
+    says = foresee(me.desk, TaxonomyChange(**body.model_dump()))
+    return PreviewAnswer(says=list(says))
 
 
 def _answered(desk: Desk, id_: str) -> CategoryAnswer:
     category, tree = desk.categories[id_], desk.tree
-    return CategoryAnswer(
-        id=category.id,
-        label=category.name,
-        path=[desk.categories[node].name for node in tree.path(id_)],
-        note=category.note,
-        guideline=category.guideline,
-        synonyms=list(category.synonyms),
-        notation=category.notation,
-        parents=list(category.parents),
-        children=len(tree.children(id_)),
-        retired=category.status != "active",
-        documents=desk.state.counts[id_],
+    return CategoryAnswer.model_validate(
+        asdict(category)
+        | {
+            "label": category.name,
+            "path": [desk.categories[node].name for node in tree.path(id_)],
+            "children": len(tree.children(id_)),
+            "retired": category.status != "active",
+            "documents": desk.state.counts[id_],
+        }
     )
+
+
+def _written(me: Caller, change: Callable[..., Logged], *values: object) -> Written:
+    return written(me.desk.write(lambda project: change(project, *values, me.name)))

@@ -10,7 +10,7 @@ from functools import cache
 from hashlib import sha256
 from hmac import compare_digest
 from threading import BoundedSemaphore, Lock
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Depends, HTTPException, Request
 
@@ -123,7 +123,7 @@ class Sessions:
         """Begin a session; return the secret that finds it."""
         secret, now = secrets.token_urlsafe(32), self._now()
         with self._lock:
-            self._forget_expired(now)
+            self._open = {k: s for k, s in self._open.items() if not _expired(s, now)}
             if len(self._open) >= MOST_SESSIONS:
                 del self._open[min(self._open, key=lambda k: self._open[k].used)]
             session = LogInSession(name, stamp, secrets.token_urlsafe(24), now, now)
@@ -135,11 +135,10 @@ class Sessions:
         key, now = digest_of(secret), self._now()
         with self._lock:
             session = self._open.get(key)
-            if session is not None and _expired(session, now):
-                del self._open[key]
+            if session is None or _expired(session, now):
+                self._open.pop(key, None)
                 return None
-            if session is not None:
-                session.used = now
+            session.used = now
         return session
 
     def close(self, secret: str) -> None:
@@ -151,9 +150,6 @@ class Sessions:
         """End all sessions of a user."""
         with self._lock:
             self._open = {k: s for k, s in self._open.items() if s.name != name}
-
-    def _forget_expired(self, now: float) -> None:
-        self._open = {k: s for k, s in self._open.items() if not _expired(s, now)}
 
 
 def same(secret: str, expected: str) -> bool:
@@ -218,13 +214,7 @@ def _nobody() -> str:
 
 REMEMBERED = 2.0
 MOST_REMEMBERED = 5_000
-
-
-class _Account(NamedTuple):
-    """Somebody, and the stamp of their password."""
-
-    who: Who
-    stamp: str = ""
+Known = tuple[Who, str] | None  # somebody and the stamp of their password, or nobody
 
 
 class Identity:
@@ -238,7 +228,7 @@ class Identity:
         self._desk, self._now = desk, now
         self._local = Who(whoami(), "admin")
         self._lock = Lock()
-        self._accounts: dict[tuple[str, str], tuple[float, _Account | None]] = {}
+        self._accounts: dict[tuple[str, str], tuple[float, Known]] = {}
 
     def of_user(self, name: str, stamp: str) -> Who | None:
         """A user who may log in, if their password is still the one of ``stamp``.
@@ -248,21 +238,19 @@ class Identity:
         if not name:
             return self._local
         account = self._remembered(("user", name), self._user)
-        return account.who if account is not None and account.stamp == stamp else None
+        return account[0] if account is not None and account[1] == stamp else None
 
     def of_token(self, secret: str) -> Who | None:
         """The person a token speaks for, with no more rights than they have."""
         account = self._remembered(("token", digest_of(secret)), self._token)
-        return None if account is None else account.who
+        return None if account is None else account[0]
 
     def forget(self) -> None:
         """Ask the store anew."""
         with self._lock:
             self._accounts.clear()
 
-    def _remembered(
-        self, key: tuple[str, str], find: Callable[[str], _Account | None]
-    ) -> _Account | None:
+    def _remembered(self, key: tuple[str, str], find: Callable[[str], Known]) -> Known:
         now = self._now()
         until, account = self._accounts.get(key, (0.0, None))
         if now < until:
@@ -274,19 +262,19 @@ class Identity:
             self._accounts[key] = (now + REMEMBERED, account)
         return account
 
-    def _user(self, name: str) -> _Account | None:
+    def _user(self, name: str) -> Known:
         user = find_user(self._desk.store, name)
         if user is None or user.disabled:
             return None
-        return _Account(Who(name, user.role), stamp_of(user.password))
+        return Who(name, user.role), stamp_of(user.password)
 
-    def _token(self, digest: str) -> _Account | None:
+    def _token(self, digest: str) -> Known:
         token = find_token(self._desk.store, digest)
         if token is None:
             return None
         owner = find_user(self._desk.store, token.user)
         roles = (token.role,) if owner is None else (token.role, owner.role)
-        return _Account(Who(token.user, min(roles, key=ROLES.index)))
+        return Who(token.user, min(roles, key=ROLES.index)), ""
 
 
 def stamp_of(hashed: str) -> str:

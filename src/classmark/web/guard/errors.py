@@ -95,10 +95,8 @@ class Headers:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, with the headers."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        marked = scope["path"].startswith("/static/") and scope["query_string"]
+        static = scope.get("path", "").startswith("/static/")
+        marked = static and scope["query_string"]
 
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -120,23 +118,16 @@ def add_headers(headers: MutableHeaders, *, secure: bool) -> None:
 
 
 class Heads:
-    """Answer HEAD on pages as GET, without the body."""
+    """Answer HEAD on pages as GET; the server leaves the body out."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer."""
-        if scope.get("method") != "HEAD" or for_programs(scope["path"]):
-            await self.app(scope, receive, send)
-            return
-
-        async def sending(message: Message) -> None:
-            if message["type"] == "http.response.body":
-                message = {**message, "body": b""}
-            await send(message)
-
-        await self.app({**scope, "method": "GET"}, receive, sending)
+        if scope.get("method") == "HEAD" and not for_programs(scope["path"]):
+            scope = {**scope, "method": "GET"}
+        await self.app(scope, receive, send)
 
 
 def for_programs(path: str) -> bool:

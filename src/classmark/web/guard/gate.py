@@ -11,7 +11,7 @@ from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_netw
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
-from starlette.requests import cookie_parser
+from starlette.requests import Request
 from starlette.types import Message, Receive
 
 from classmark.problems import DamagedFolder, Mistake
@@ -19,6 +19,7 @@ from classmark.web.guard.auth import Who, same
 from classmark.web.guard.errors import RefusedRequest, ask_to_log_in, refuse_scope
 
 if TYPE_CHECKING:
+    from starlette.datastructures import Headers
     from starlette.types import ASGIApp, Scope, Send
 
     from classmark.web.guard.auth import Identity, LogInSession, Sessions
@@ -162,6 +163,13 @@ def hostname(authority: str) -> str:
     return parts.hostname or ""
 
 
+def check_once(headers: Headers) -> None:
+    """Refuse a header that decides who asks and comes twice."""
+    for name in ("host", "origin", "authorization"):
+        if len(headers.getlist(name)) > 1:
+            raise RefusedRequest(400, f"The header {name} came twice.")
+
+
 def check_host(doors: Doors, headers: Mapping[str, str]) -> None:
     """Refuse another name than ours: so a name that was rebound to us is no door."""
     if hostname(headers.get("host", "")) not in doors.names:
@@ -270,38 +278,34 @@ class Gate:
         self.sessions, self.identity = sessions, identity
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request in, or answer it here."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        try:
-            receive = await self._let_in(scope, receive)
-        except (RefusedRequest, DamagedFolder) as problem:
-            if isinstance(problem, DamagedFolder):
-                refused = RefusedRequest(503, str(problem))
-            else:
-                refused = problem
-            await refuse_scope(scope, refused)(scope, receive, send)
-            return
-        path = scope["path"]
-        if scope["state"]["who"] is not None or path == DOOR or path.startswith(FILES):
-            await self.app(scope, receive, send)
-        else:
-            await ask_to_log_in(scope)(scope, receive, send)
+        """Let a request in, or answer it here; what is refused is answered outside."""
+        path = scope.get("path", "")
+        if scope["type"] == "http":
+            try:
+                receive = await self._let_in(scope, receive)
+            except DamagedFolder as problem:
+                raise RefusedRequest(503, str(problem)) from None
+            is_open = path == DOOR or path.startswith(FILES)
+            if scope["state"]["who"] is None and not is_open:
+                await ask_to_log_in(scope)(scope, receive, send)
+                return
+        await self.app(scope, receive, send)
 
     async def _let_in(self, scope: Scope, receive: Receive) -> Receive:
         state = scope.setdefault("state", {})
         state |= {"who": None, "csrf": "", "session": "", "user": ""}
-        headers = _headers(scope)
-        state["still_known"] = lambda: self._who(headers) is not None
+        request = Request(scope)
+        headers = request.headers
+        check_once(headers)
+        state["still_known"] = lambda: self._who(request) is not None
         if not scope["path"].startswith(FILES):  # so that a refusal is a readable page
             check_host(self.doors, headers)
         if scope["method"] not in SAFE:
             check_origin(self.doors, headers)
-        state["who"] = self._who(headers)
+        state["who"] = self._who(request)
         if _bearer(headers) is not None:
             return receive
-        secret, session = self._session(headers)
+        secret, session = self._session(request)
         if session is not None:
             state |= {"csrf": session.csrf, "session": secret, "user": session.name}
             if scope["method"] not in SAFE and scope["path"] != DOOR:
@@ -310,32 +314,19 @@ class Gate:
             state["who"] = Who("annif", "reader")
         return receive
 
-    def _who(self, headers: Mapping[str, str]) -> Who | None:
+    def _who(self, request: Request) -> Who | None:
         """Who asks, by a token or else by a session; None: nobody known."""
-        bearer = _bearer(headers)
+        bearer = _bearer(request.headers)
         if bearer is not None:
             return self.identity.of_token(bearer)
-        _, session = self._session(headers)
+        _, session = self._session(request)
         if session is None:
             return None
         return self.identity.of_user(session.name, session.stamp)
 
-    def _session(self, headers: Mapping[str, str]) -> tuple[str, LogInSession | None]:
-        cookies = cookie_parser(headers.get("cookie", ""))
-        secret = cookies.get(self.doors.cookie, "")
+    def _session(self, request: Request) -> tuple[str, LogInSession | None]:
+        secret = request.cookies.get(self.doors.cookie, "")
         return secret, self.sessions.find(secret) if secret else None
-
-
-def _headers(scope: Scope) -> Mapping[str, str]:
-    """The headers by name; one that decides who asks may not come twice."""
-    headers: dict[str, str] = {}
-    for name, value in scope["headers"]:
-        key = name.decode("latin-1").lower()
-        if key in headers and key in ("host", "origin", "authorization"):
-            raise RefusedRequest(400, f"The header {key} came twice.")
-        before = f"{headers[key]}; " if key == "cookie" and key in headers else ""
-        headers[key] = before + value.decode("latin-1")
-    return headers
 
 
 def _bearer(headers: Mapping[str, str]) -> str | None:

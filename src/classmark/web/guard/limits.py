@@ -36,11 +36,6 @@ class RequestLimits:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        try:
-            most = _check_sizes(scope)
-        except RefusedRequest as refused:
-            await refuse_scope(scope, refused)(scope, receive, send)
-            return
         started = False
 
         async def sending(message: Message) -> None:
@@ -49,7 +44,8 @@ class RequestLimits:
             await send(message)
 
         try:
-            await self.app(scope, _counting(receive, most, self.silence), sending)
+            counted = _counting(receive, _check_sizes(scope), self.silence)
+            await self.app(scope, counted, sending)
         except RefusedRequest as refused:
             if started:
                 raise
@@ -128,12 +124,9 @@ class Tries:
     def check(self, address: str, name: str) -> None:
         """Refuse, 429, where too many have failed."""
         now = self._now()
+        limits = {("address", address): PER_ADDRESS, ("name", name): PER_NAME}
         with self._lock:
-            waits = [
-                self._wait(("address", address), PER_ADDRESS, now),
-                self._wait(("name", name), PER_NAME, now),
-            ]
-        seconds = int(max(waits))
+            seconds = int(max(self._wait(*limit, now) for limit in limits.items()))
         if seconds:
             raise RefusedRequest(
                 429,

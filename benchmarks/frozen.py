@@ -357,7 +357,7 @@ def served(place, names):
     """The API's description, its answers to some calls, and every page."""
     from starlette.testclient import TestClient
 
-    from classmark.web.app import create_app
+    from classmark.web.serve import create_app
     from classmark.workbench.team.desk import Desk
 
     with Desk(place) as desk:

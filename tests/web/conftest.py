@@ -6,7 +6,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from classmark.web.app import create_app
+from classmark.web.serve import create_app
 from classmark.workbench.team.desk import Desk
 from classmark.workbench.team.people import add_token
 from projects import TREE, new_desk, new_parish, parish
@@ -34,7 +34,7 @@ class Application(FastAPI):
 @pytest.fixture(scope="session", autouse=True)
 def routes_are_built_once():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("classmark.web.app.FastAPI", Application)
+        patch.setattr("classmark.web.serve.FastAPI", Application)
         yield
 
 

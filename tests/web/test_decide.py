@@ -10,8 +10,8 @@ from starlette.testclient import TestClient
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.taxonomy.category import Category
-from classmark.web.app import create_app
 from classmark.web.render import evidence
+from classmark.web.serve import create_app
 from classmark.workbench.deciding.decide import Decision, decide_on
 from classmark.workbench.deciding.sheet import lay_out
 from classmark.workbench.files.importing import import_records

@@ -6,8 +6,8 @@ import pytest
 from argon2 import PasswordHasher
 from starlette.testclient import TestClient
 
-from classmark.web.app import create_app
 from classmark.web.guard.gate import Doors
+from classmark.web.serve import create_app
 from classmark.workbench.categories.edit import rename
 from classmark.workbench.deciding.decide import Decision, decide_on
 from classmark.workbench.team.people import (

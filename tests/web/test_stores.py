@@ -5,7 +5,7 @@ import shutil
 import pytest
 from starlette.testclient import TestClient
 
-from classmark.web.app import create_app
+from classmark.web.serve import create_app
 from classmark.workbench.files.backup import back_up, restore
 from classmark.workbench.project import Project
 from classmark.workbench.store.log import require_replayed

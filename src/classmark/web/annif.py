@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 
 from classmark import __version__
 from classmark.problems import DamagedFolder, Mistake
-from classmark.web.fields import ALWAYS, NO_NUL, Documented, Id, Note, Text
+from classmark.web.fields import ALWAYS, NO_NUL, Documented, Id, Note, Text, listing
 from classmark.web.guard.auth import Classifier, Reader
 from classmark.web.guard.errors import Missing, malformed
 from classmark.workbench.deciding.decide import Decision, decide_on
@@ -39,6 +39,9 @@ LANGUAGES = {
 
 class Unavailable(Mistake):
     """There is no model that could suggest anything."""
+
+
+STATUSES: dict[type, int] = {Missing: 404, Unavailable: 503, DamagedFolder: 503}
 
 
 class Problem(BaseModel):
@@ -66,12 +69,8 @@ class AnnifRoute(APIRoute):
                 if problem.status_code != 400:
                     raise
                 return _refused(400, str(problem.detail))
-            except Missing as missing:
-                return _refused(404, str(missing))
-            except (Unavailable, DamagedFolder) as problem:
-                return _refused(503, str(problem))
             except Mistake as mistake:
-                return _refused(400, str(mistake))
+                return _refused(STATUSES.get(type(mistake), 400), str(mistake))
 
         return guarded
 
@@ -118,12 +117,6 @@ class AnnifVocabulary(BaseModel):
     loaded: bool
 
 
-class AnnifVocabularies(BaseModel):
-    """All vocabularies: one."""
-
-    vocabs: list[AnnifVocabulary]
-
-
 class AnnifBackend(BaseModel):
     """What makes the suggestions."""
 
@@ -143,19 +136,18 @@ class AnnifProject(BaseModel):
     modification_time: str | None = None
 
 
-class AnnifProjects(BaseModel):
-    """All projects: one."""
+class AnnifOptions(BaseModel):
+    """How many subjects, from which score on, and the language of the text."""
 
-    projects: list[AnnifProject]
-
-
-class SuggestForm(BaseModel):
-    """A form with a text; names that begin with metadata_ are passed over."""
-
-    text: Text
     limit: Annotated[int, Field(ge=0, le=1000)] = 10
     threshold: Annotated[float, Field(ge=0, le=1)] = 0.0
     language: Annotated[str, Field(max_length=100)] | None = None
+
+
+class SuggestForm(AnnifOptions):
+    """A form with a text; names that begin with metadata_ are passed over."""
+
+    text: Text
 
 
 class BatchDocument(BaseModel):
@@ -222,10 +214,13 @@ class LanguageScore(BaseModel):
     score: float
 
 
-class LanguageScores(BaseModel):
-    """The languages of a text."""
-
-    results: list[LanguageScore]
+AnnifVocabularies = listing(
+    "AnnifVocabularies", "All vocabularies: one.", vocabs=AnnifVocabulary
+)
+AnnifProjects = listing("AnnifProjects", "All projects: one.", projects=AnnifProject)
+LanguageScores = listing(
+    "LanguageScores", "The languages of a text.", results=LanguageScore
+)
 
 
 @api.get("/")
@@ -234,16 +229,16 @@ def show_info(_: Reader) -> AnnifInfo:
     return AnnifInfo(title="Classmark, by Annif's REST API", version=__version__)
 
 
-@api.get("/vocabs")
-def list_vocabs(me: Reader) -> AnnifVocabularies:
+@api.get("/vocabs", response_model=AnnifVocabularies)
+def list_vocabs(me: Reader) -> Any:
     """The taxonomy of the project, as the one vocabulary."""
-    return AnnifVocabularies(vocabs=[_project(me.desk).vocab])
+    return {"vocabs": [_project(me.desk).vocab]}
 
 
-@api.get("/projects")
-def list_projects(me: Reader) -> AnnifProjects:
+@api.get("/projects", response_model=AnnifProjects)
+def list_projects(me: Reader) -> Any:
     """The project that is served, as a list of one."""
-    return AnnifProjects(projects=[_project(me.desk)])
+    return {"projects": [_project(me.desk)]}
 
 
 @api.get("/projects/{project_id}", responses=NOT_FOUND)
@@ -258,8 +253,7 @@ def suggest(
 ) -> AnnifResults:
     """Suggest subjects for a text."""
     _project_named(me.desk, project_id, form.language)
-    results = _suggested(me.desk, form.text, form.limit, form.threshold)
-    return AnnifResults(results=results)
+    return AnnifResults(results=_suggested(me.desk, form.text, form))
 
 
 @api.post("/projects/{project_id}/suggest-batch", responses=NOT_FOUND)
@@ -267,18 +261,14 @@ def suggest_batch(
     me: Reader,
     project_id: ProjectId,
     batch: BatchBody,
-    limit: Annotated[int, Query(ge=0, le=1000)] = 10,
-    threshold: Annotated[float, Query(ge=0, le=1)] = 0.0,
-    language: Annotated[str | None, Query(max_length=100)] = None,
+    options: Annotated[AnnifOptions, Query()],
 ) -> list[BatchResults]:
     """Suggest subjects for up to 32 texts."""
-    _project_named(me.desk, project_id, language)
+    _project_named(me.desk, project_id, options.language)
+    results = [_suggested(me.desk, each.text, options) for each in batch.documents]
     return [
-        BatchResults(
-            document_id=document.document_id,
-            results=_suggested(me.desk, document.text, limit, threshold),
-        )
-        for document in batch.documents
+        BatchResults(document_id=document.document_id, results=subjects)
+        for document, subjects in zip(batch.documents, results, strict=True)
     ]
 
 
@@ -287,7 +277,7 @@ def learn(
     me: Classifier,
     project_id: ProjectId,
     taught: Annotated[list[IndexedText], Field(max_length=1000)],
-) -> Response:
+) -> None:
     """Keep texts with their subjects, and learn from them."""
     _project_named(me.desk, project_id)
     subjects = {
@@ -301,11 +291,10 @@ def learn(
             put_document(project, id_, {"text": text})
     for id_, text in texts.items():
         decide_on(me.desk, id_, Decision(subjects[text]), {}, me.name)
-    return Response(status_code=204)
 
 
-@api.post("/detect-language")
-def detect_language(_: Reader, body: LanguageBody) -> LanguageScores:
+@api.post("/detect-language", response_model=LanguageScores)
+def detect_language(_: Reader, body: LanguageBody) -> Any:
     """Refuse: languages are not told apart here."""
     codes = ", ".join(body.languages)
     raise Mistake(
@@ -335,15 +324,14 @@ def language_of(analyzer: str) -> str:
 def _project(desk: Desk) -> AnnifProject:
     settings, size = desk.settings, len(desk.categories)
     id_, language = slug(settings.name), language_of(settings.text.analyzer)
-    vocabulary = AnnifVocabulary(
-        vocab_id=id_, languages=[language], size=size, loaded=True
-    )
     return AnnifProject(
         project_id=id_,
         name=settings.name,
         language=language,
         backend=AnnifBackend(backend_id="classmark"),
-        vocab=vocabulary,
+        vocab=AnnifVocabulary(
+            vocab_id=id_, languages=[language], size=size, loaded=True
+        ),
         vocab_language=language,
         is_trained=desk.model() is not None,
     )
@@ -360,15 +348,14 @@ def _project_named(
     return project
 
 
-def _suggested(
-    desk: Desk, text: str, limit: int, threshold: float
-) -> list[AnnifResult]:
-    if not (limit and text.strip() and desk.categories):
+def _suggested(desk: Desk, text: str, options: AnnifOptions) -> list[AnnifResult]:
+    if not (options.limit and text.strip() and desk.categories):
         return []
     if desk.model() is None:
         raise Unavailable("Project not trained: decide on documents, or train it first")
-    results = [_result(desk, each) for each in suggest_for(desk, text, limit, 0)]
-    return [result for result in results if result.score >= threshold]
+    suggestions = suggest_for(desk, text, options.limit, 0)
+    results = [_result(desk, suggestion) for suggestion in suggestions]
+    return [result for result in results if result.score >= options.threshold]
 
 
 def _result(desk: Desk, suggestion: Explained) -> AnnifResult:

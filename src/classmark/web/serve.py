@@ -1,4 +1,4 @@
-"""Serve a project: an address, until somebody stops it."""
+"""Serve a project: every page and call over one desk, at an address."""
 
 from __future__ import annotations
 
@@ -8,21 +8,30 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, NoReturn
 
+from fastapi import APIRouter, FastAPI
+from fastapi.responses import RedirectResponse
+from fastapi.staticfiles import StaticFiles
+
+from classmark import __version__
 from classmark.problems import Mistake
-from classmark.web.guard.gate import Doors, doors_of
+from classmark.web.guard.auth import Identity, Reader, Sessions
+from classmark.web.guard.errors import PROGRAMS, Headers, Heads, handle_errors
+from classmark.web.guard.gate import Doors, Gate, behind, doors_of
+from classmark.workbench.categories.find import finder_of
+from classmark.workbench.project import Project
+from classmark.workbench.team.desk import Desk
+from classmark.workbench.team.people import has_admin
 
 if TYPE_CHECKING:
     import uvicorn
-
-    from classmark.workbench.project import Project
-    from classmark.workbench.team.desk import Desk
 
 
 LIVELINESS = 15  # seconds a silent connection is kept
@@ -31,6 +40,10 @@ HEADERS = 65_536
 BACKLOG = 2048
 FIRST_PAGE = 0.3  # seconds that belong to whoever opens the first page
 SWITCH = 0.001  # seconds a thread may compute while others wait to answer
+FEATURES = (  # the busiest first: a request is compared with every route before its own
+    "decide", "inbox", "taxonomy", "like", "search", "history", "progress", "files",
+    "settings", "people", "events", "annif",
+)  # fmt: skip
 CONNECTIONS = 512  # open at once; more are told to come again (503)
 
 
@@ -68,29 +81,13 @@ def serve_project(
 
     port : 0 takes a free one;  or_free : another one too, where it is taken.
     """
-    from classmark.workbench.project import Project
-
     entrance = entrance or Entrance()
-    _require_files(entrance)
+    _require_files(entrance.certificate, entrance.key)
     with Project(folder) as project:
         doors = _doors(project, host, port, entrance)
-    with listen(host, port, or_free=or_free) as listening:
-        doors = replace(doors, port=listening.getsockname()[1])
-        _serve(folder, host, doors, entrance, listening, say)
-
-
-def _serve(
-    folder: Path,
-    host: str,
-    doors: Doors,
-    entrance: Entrance,
-    listening: socket.socket,
-    say: Callable[[str], None],
-) -> None:
-    from classmark.workbench.team.desk import Desk
-
     sys.setswitchinterval(SWITCH)
-    with ExitStack() as opened:
+    with listen(host, port, or_free=or_free) as listening, ExitStack() as opened:
+        doors = replace(doors, port=listening.getsockname()[1])
         with _nothing_collected():
             desk = opened.enter_context(Desk(folder, begin=False))
             server = new_server(desk, doors, entrance)
@@ -132,8 +129,6 @@ def _closing_on_request() -> Iterator[None]:
 
 def warm_up(desk: Desk, server: uvicorn.Server) -> None:
     """Begin to learn, and load what is soon needed, once the first page is shown."""
-    from classmark.workbench.categories.find import finder_of
-
     while not server.started and not server.should_exit:
         time.sleep(0.02)
     time.sleep(FIRST_PAGE)
@@ -150,8 +145,6 @@ def new_server(desk: Desk, doors: Doors, entrance: Entrance) -> uvicorn.Server:
     """A server that listens where it is told to."""
     import uvicorn
 
-    from classmark.web.app import create_app
-    from classmark.web.guard.gate import behind
     from classmark.web.guard.limits import Patient
 
     app = create_app(desk, doors)
@@ -174,6 +167,46 @@ def new_server(desk: Desk, doors: Doors, entrance: Entrance) -> uvicorn.Server:
     )
     app.state.listening.over = lambda: server.should_exit
     return server
+
+
+def create_app(desk: Desk, doors: Doors | None = None) -> FastAPI:
+    """The workbench over one project; ``doors`` : how it is reached, else locally."""
+    from classmark.web.events import Listening
+    from classmark.web.guard.limits import RequestLimits, Tries
+    from classmark.web.settings import openapi
+
+    doors = doors or Doors()
+    app = FastAPI(
+        title="Classmark", version=__version__, openapi_url=None, docs_url=None,
+        redoc_url=None, telemetry={
+            "tracing": False, "metrics": False, "logs": False, "auto_configure": False,
+        },
+    )  # fmt: skip
+    state = app.state
+    state.desk, state.doors, state.tries = desk, doors, Tries()
+    state.sessions, state.identity = Sessions(), Identity(desk)
+    state.listening = Listening()
+    app.mount("/static", StaticFiles(packages=[("classmark.web", "static")]))
+    app.add_api_route("/", home, include_in_schema=False)
+    app.add_api_route("/openapi.json", openapi, include_in_schema=False)
+    for name in FEATURES:
+        for router in vars(import_module(f"classmark.web.{name}")).values():
+            if isinstance(router, APIRouter):
+                documented = router.prefix.startswith(PROGRAMS)
+                app.include_router(router, include_in_schema=documented)
+    handle_errors(app, secure=doors.secure)
+    app.add_middleware(Heads)
+    app.add_middleware(
+        Gate, doors=doors, sessions=state.sessions, identity=state.identity
+    )
+    app.add_middleware(RequestLimits)
+    app.add_middleware(Headers, secure=doors.secure)
+    return app
+
+
+async def home(_: Reader) -> RedirectResponse:
+    """Go to the next document."""
+    return RedirectResponse("/decide", 303)
 
 
 def address_of(host: str, doors: Doors, entrance: Entrance) -> str:
@@ -214,8 +247,6 @@ def listen(host: str, port: int, *, or_free: bool = False) -> socket.socket:
 
 
 def _doors(project: Project, host: str, port: int, entrance: Entrance) -> Doors:
-    from classmark.workbench.team.people import has_admin
-
     doors = doors_of(
         host, port, names=entrance.names, tls=entrance.tls, proxy=entrance.proxy,
         people=has_admin(project.store),
@@ -223,20 +254,17 @@ def _doors(project: Project, host: str, port: int, entrance: Entrance) -> Doors:
     return doors if entrance.annif is None else replace(doors, annif=entrance.annif)
 
 
-def _require_files(entrance: Entrance) -> None:
-    if (entrance.certificate is None) is not (entrance.key is None):
-        raise Mistake("TLS needs both: give --certificate and --key")
-    files: Iterable[Path] = filter(None, (entrance.certificate, entrance.key))
-    for path in files:
-        if not path.is_file():
-            raise Mistake(f"{path} is not a file: give a certificate and key in PEM")
-    if entrance.certificate is not None:
-        _require_pair(entrance.certificate, entrance.key)
-
-
-def _require_pair(certificate: Path, key: Path | None) -> None:
+def _require_files(certificate: Path | None, key: Path | None) -> None:
     """Refuse files that TLS cannot use, before anybody waits for an answer."""
     import ssl
+
+    if (certificate is None) is not (key is None):
+        raise Mistake("TLS needs both: give --certificate and --key")
+    if certificate is None or key is None:
+        return
+    for path in (certificate, key):
+        if not path.is_file():
+            raise Mistake(f"{path} is not a file: give a certificate and key in PEM")
 
     def passphrase() -> NoReturn:
         raise Mistake(f"{key} asks for a passphrase: give a key without one")

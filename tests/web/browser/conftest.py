@@ -57,7 +57,7 @@ def serving(folder: Path) -> Iterator[Served]:
     """Serve a project in a thread, at a free port of this machine."""
     import uvicorn
 
-    from classmark.web.app import create_app
+    from classmark.web.serve import create_app
 
     with Desk(folder) as desk:
         app = create_app(desk)

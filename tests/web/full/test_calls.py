@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from classmark.web.app import create_app
 from classmark.web.events import event_lines
 from classmark.web.guard.gate import Doors
+from classmark.web.serve import create_app
 from classmark.workbench.team.presence import Event
 
 ROOT = "/api/v1"

@@ -15,8 +15,8 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from classmark.web.app import create_app
 from classmark.web.guard.gate import Doors
+from classmark.web.serve import create_app
 from classmark.workbench.team.desk import Desk
 from classmark.workbench.team.people import add_token
 from projects import new_parish

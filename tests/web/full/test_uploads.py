@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
 from starlette.testclient import TestClient
-from classmark.web.app import create_app
+from classmark.web.serve import create_app
 from classmark.workbench.team.desk import Desk
 
 folder, made = map(Path, sys.argv[1:])

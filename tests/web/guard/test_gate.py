@@ -9,8 +9,8 @@ from starlette.testclient import TestClient
 
 from classmark.problems import DamagedFolder
 from classmark.web import events
-from classmark.web.app import create_app
 from classmark.web.guard.gate import Doors
+from classmark.web.serve import create_app
 from classmark.workbench.team.people import add_token, revoke
 
 FORM = {"theme": "dark"}

@@ -12,28 +12,7 @@ from pydantic import BaseModel, Field, model_validator
 from starlette.background import BackgroundTask
 
 from classmark.problems import Mistake
-from classmark.web.fields import (
-    CONFLICT,
-    MISSING,
-    After,
-    Body,
-    CallAnswer,
-    Id,
-    Ids,
-    InOrder,
-    InPath,
-    Note,
-    Number,
-    PreferredPair,
-    Text,
-    Titled,
-    answer,
-    as_json,
-    calls,
-    listing,
-    record_named,
-    require_document,
-)
+from classmark.web import fields
 from classmark.web.guard.auth import Caller, Classifier, Reader
 from classmark.web.guard.errors import RefusedRequest
 from classmark.web.render import by_the_clock, evidence, fragment, page, redirect
@@ -60,8 +39,8 @@ if TYPE_CHECKING:
     from classmark.workbench.deciding.history import HistoryFilter
 
 pages = APIRouter()
-api = calls("decide")
-suggest_api = calls("suggest")
+api = fields.calls("decide")
+suggest_api = fields.calls("suggest")
 
 Names = Annotated[tuple[str, ...], Field(max_length=1000)]
 Reading = Literal["", "second", "settle"]
@@ -288,12 +267,12 @@ def _to_document(
     return redirect(path, reading=reading, saved=saved)
 
 
-Pair = Annotated[tuple[Id, ...], Field(min_length=2, max_length=2)]
+Pair = Annotated[tuple[fields.Id, ...], Field(min_length=2, max_length=2)]
 Blind = Annotated[bool, Query(description="a second reading: hide what was said")]
 Few = Annotated[int, Query(ge=1, le=100)]
 
 
-class SeenBody(Body):
+class SeenBody(fields.Body):
     """Where a category stood when the expert decided."""
 
     model: Annotated[str, Field(max_length=100)] = ""
@@ -301,72 +280,74 @@ class SeenBody(Body):
     score: float | None = Field(None, allow_inf_nan=False)
 
 
-class DecisionBody(Body):
+class DecisionBody(fields.Body):
     """What is said of one document at once, all of it or nothing.
 
     version : of the sheet it was decided on; if somebody has said something since, the
     call is refused (409);  seen : category → what was shown of it, else as suggested.
     """
 
-    document: Id = Field(examples=["0231"])
-    assign: Ids = Field((), examples=[["local.coast"]])
-    primary: Ids = Field((), description="labels that stand above its other ones")
-    reject: Ids = Field((), description="not these")
-    unsure: Ids = Field((), description="neither nor")
-    remove: Ids = Field((), description="take back what was said of these")
+    document: fields.Id = Field(examples=["0231"])
+    assign: fields.Ids = Field((), examples=[["local.coast"]])
+    primary: fields.Ids = Field(
+        (), description="labels that stand above its other ones"
+    )
+    reject: fields.Ids = Field((), description="not these")
+    unsure: fields.Ids = Field((), description="neither nor")
+    remove: fields.Ids = Field((), description="take back what was said of these")
     over: tuple[Pair, ...] = Field(
         (), max_length=1000, description="pairs: the first above the second"
     )
     aside: bool = Field(False, description="leave the document for later")
-    note: Note = ""
-    version: Number | None = None
-    seen: dict[Id, SeenBody] | None = Field(None, max_length=1000)
+    note: fields.Note = ""
+    version: fields.Number | None = None
+    seen: dict[fields.Id, SeenBody] | None = Field(None, max_length=1000)
 
 
-class DocumentBody(Body):
+class DocumentBody(fields.Body):
     """One document."""
 
-    document: Id
+    document: fields.Id
 
 
 class NoteBody(DocumentBody):
     """A note on a document."""
 
-    text: Note
+    text: fields.Note
 
 
-class UndoBody(Body):
+class UndoBody(fields.Body):
     """What to take back; null: what you said last."""
 
-    number: Number | None = None
+    number: fields.Number | None = None
 
 
-class NextDocument(CallAnswer):
+class NextDocument(fields.CallAnswer):
     """The next document for you; null: none waits."""
 
     document: str | None
 
 
-class ShortField(InOrder):
+class ShortField(fields.InOrder):
     """A short field of the document."""
 
     name: str
     text: str
 
 
-SavedAnswer = answer(
+SavedAnswer = fields.answer(
     SavedDecision,
     number=Annotated[
         int, Field(description="of its first act, by which all of it is undone")
     ],
     said=Annotated[str, Field(examples=["0231: assign local.coast"])],
 )
-answer(
+fields.answer(
     Choice,
     likely=Annotated[str, Field(examples=["87 %"])],
-    examples=list[Titled],
+    examples=list[fields.Titled],
 )
-answer(
+fields.answer(
     Sheet,
     "texts",
     "more",
@@ -377,17 +358,19 @@ answer(
     the percentages rest on;  ranked : how many categories are ranked.
     """,
     about=list[ShortField],
-    preferred=list[PreferredPair],
+    preferred=list[fields.PreferredPair],
 )
-Similar = listing(
+Similar = fields.listing(
     "Similar", "The documents most like one, the most like first.", similar=Alike
 )
 
 
-@api.post("/decide", responses=MISSING | CONFLICT, response_model=SavedAnswer)
+@api.post(
+    "/decide", responses=fields.MISSING | fields.CONFLICT, response_model=SavedAnswer
+)
 def decide(me: Classifier, body: DecisionBody) -> Response:
     """Decide on a document; it is on disk when this is answered."""
-    require_document(me.desk, body.document)
+    fields.require_document(me.desk, body.document)
     decision = Decision(**body.model_dump(exclude={"document", "version", "seen"}))
     seen = None
     if body.seen is not None:
@@ -395,25 +378,25 @@ def decide(me: Classifier, body: DecisionBody) -> Response:
     saved = deciding.decide_on(
         me.desk, body.document, decision, seen, me.name, body.version
     )
-    return as_json(SavedAnswer.model_validate(saved))
+    return fields.as_json(SavedAnswer.model_validate(saved))
 
 
-@api.post("/skip", responses=MISSING)
+@api.post("/skip", responses=fields.MISSING)
 def skip(me: Classifier, body: DocumentBody) -> SavedDecision:
     """Put a document at the end of your queue."""
-    require_document(me.desk, body.document)
+    fields.require_document(me.desk, body.document)
     return deciding.skip_for(me.desk, body.document, me.name)
 
 
-@api.post("/note", responses=MISSING)
+@api.post("/note", responses=fields.MISSING)
 def note(me: Classifier, body: NoteBody) -> SavedDecision:
     """Write a note on a document."""
-    require_document(me.desk, body.document)
+    fields.require_document(me.desk, body.document)
     return deciding.note_on(me.desk, body.document, body.text, me.name)
 
 
 @api.get("/next")
-def next_document(me: Classifier, after: After = None) -> NextDocument:
+def next_document(me: Classifier, after: fields.After = None) -> NextDocument:
     """The next document for you, in your order; others are not given it meanwhile."""
     return NextDocument(document=deciding.next_for(me.desk, me.name, after))
 
@@ -435,21 +418,21 @@ def redo(me: Classifier) -> SavedDecision:
     return deciding.redo_for(me.desk, me.name)
 
 
-@api.get("/sheet/{document:path}", responses=MISSING)
-def sheet(me: Reader, document: InPath, *, blind: Blind = False) -> Sheet:
+@api.get("/sheet/{document:path}", responses=fields.MISSING)
+def sheet(me: Reader, document: fields.InPath, *, blind: Blind = False) -> Sheet:
     """Lay a document out: laid out again, it is the same until something is said."""
-    require_document(me.desk, document)
+    fields.require_document(me.desk, document)
     return lay_out(me.desk, document, me.name, blind=blind)
 
 
-@api.get("/similar/{document:path}", responses=MISSING, response_model=Similar)
-def similar(me: Reader, document: InPath, top: Few = 6) -> Any:
+@api.get("/similar/{document:path}", responses=fields.MISSING, response_model=Similar)
+def similar(me: Reader, document: fields.InPath, top: Few = 6) -> Any:
     """The documents whose words are most like those of one."""
-    require_document(me.desk, document)
+    fields.require_document(me.desk, document)
     return {"similar": alike(me.desk, document, top)}
 
 
-class SuggestOptions(Body):
+class SuggestOptions(fields.Body):
     """How many suggestions, and how much of their reasons."""
 
     top: int = Field(5, ge=1, le=100, description="how many categories")
@@ -461,11 +444,11 @@ class SuggestOptions(Body):
     )
 
 
-class TextOrDocument(Body):
+class TextOrDocument(fields.Body):
     """A text, or the id of a document that the project has."""
 
-    text: Text | None = Field(None, examples=["smoke calms the bees in a hive"])
-    document: Id | None = Field(None, examples=["0231"])
+    text: fields.Text | None = Field(None, examples=["smoke calms the bees in a hive"])
+    document: fields.Id | None = Field(None, examples=["0231"])
 
     @model_validator(mode="after")
     def _either(self) -> TextOrDocument:
@@ -484,32 +467,34 @@ class SuggestBatchBody(SuggestOptions):
     items: list[TextOrDocument] = Field(min_length=1, max_length=256)
 
 
-answer(
+fields.answer(
     Explained,
     category=Annotated[str, Field(examples=["local.coast"])],
     path=Annotated[list[str], Field(examples=[["Local history", "Coast"]])],
 )
-Suggestions = listing(
+Suggestions = fields.listing(
     "Suggestions", "The categories of one text, best first.", suggestions=Explained
 )
-SuggestionBatch = listing(
+SuggestionBatch = fields.listing(
     "SuggestionBatch",
     "The categories of each text, in the order in which the texts were given.",
     items=Suggestions,
 )
 
 
-@suggest_api.post("/suggest", responses=MISSING, response_model=Suggestions)
+@suggest_api.post("/suggest", responses=fields.MISSING, response_model=Suggestions)
 def suggest(me: Reader, body: SuggestBody) -> Response:
     """Suggest categories for a text."""
-    return as_json(Suggestions.model_validate(_suggestions(me.desk, body, body)))
+    return fields.as_json(Suggestions.model_validate(_suggestions(me.desk, body, body)))
 
 
-@suggest_api.post("/suggest/batch", responses=MISSING, response_model=SuggestionBatch)
+@suggest_api.post(
+    "/suggest/batch", responses=fields.MISSING, response_model=SuggestionBatch
+)
 def suggest_batch(me: Reader, body: SuggestBatchBody) -> Response:
     """Suggest categories for up to 256 texts at once."""
     items = [_suggestions(me.desk, item, body) for item in body.items]
-    return as_json(SuggestionBatch.model_validate({"items": items}))
+    return fields.as_json(SuggestionBatch.model_validate({"items": items}))
 
 
 def _suggestions(
@@ -517,6 +502,6 @@ def _suggestions(
 ) -> dict[str, list[Explained]]:
     text = item.text or ""
     if item.document is not None:
-        text = desk.text_of(record_named(desk, item.document))
+        text = desk.text_of(fields.record_named(desk, item.document))
     chosen = (options.top, options.why, options.min_probability)
     return {"suggestions": suggest_for(desk, text, *chosen)}

@@ -17,29 +17,7 @@ from pydantic import AliasPath, BeforeValidator, Field
 from starlette.datastructures import UploadFile
 
 from classmark.problems import Mistake
-from classmark.web.fields import (
-    BYTES,
-    FILE,
-    LINES,
-    MISSING,
-    NO_NUL,
-    After,
-    Body,
-    CallAnswer,
-    Documented,
-    Id,
-    InOrder,
-    InPath,
-    Note,
-    PreferredPair,
-    Text,
-    Top,
-    answer,
-    calls,
-    listing,
-    record_named,
-    sent_once,
-)
+from classmark.web import fields
 from classmark.web.guard.auth import Admin, Classifier, Reader
 from classmark.web.guard.errors import Missing, or_missing
 from classmark.web.render import fragment, page, redirect
@@ -54,8 +32,8 @@ from classmark.workbench.team.desk import Desk
 from classmark.workbench.team.jobs import Job
 
 pages = APIRouter(prefix="/files")
-api = calls("files")
-documents_api = calls("documents")
+api = fields.calls("files")
+documents_api = fields.calls("documents")
 
 HERE = "Import and export"
 FormText = Annotated[str, Form()]
@@ -132,7 +110,7 @@ def index_form(me: Admin) -> RedirectResponse:
 @pages.get("/get/{name}")
 def download_file(me: Reader, name: str) -> FileResponse:
     """Take a file of the project out; the whole of it is for admins."""
-    return sent_once(*exporting.download(me.desk, name, whole=me.may("admin")))
+    return fields.sent_once(*exporting.download(me.desk, name, whole=me.may("admin")))
 
 
 def _jobs(desk: Desk) -> list[Job]:
@@ -160,29 +138,34 @@ Wait = Annotated[
 Name = Annotated[
     str,
     Query(
-        min_length=1, max_length=200, pattern=NO_NUL, description="its ending counts"
+        min_length=1,
+        max_length=200,
+        pattern=fields.NO_NUL,
+        description="its ending counts",
     ),
 ]
 Kind = Annotated[Literal["", "documents", "taxonomy", "preferences"], Query()]
-Format = Annotated[str, Query(alias="format", max_length=50, pattern=NO_NUL)]
+Format = Annotated[str, Query(alias="format", max_length=50, pattern=fields.NO_NUL)]
 FileName = Annotated[str, Path(max_length=200, examples=["documents.csv"])]
 UploadToken = Annotated[str, Path(max_length=100)]
-OUT: Documented = {200: {"content": {LINES: {}}, "description": "a document a line"}}
+OUT: fields.Documented = {
+    200: {"content": {fields.LINES: {}}, "description": "a document a line"}
+}
 IN: dict[str, Any] = {
     "requestBody": {
         "required": True,
         "description": 'the file; JSONL: {"id": …, "title": …, "labels": […]} a line',
         "content": {
             kind: {"schema": {"type": "string", "format": "binary"}}
-            for kind in (LINES, BYTES)
+            for kind in (fields.LINES, fields.BYTES)
         },
     }
 }
-answer(UploadedFile, "ending")
-Uploads = listing(
+fields.answer(UploadedFile, "ending")
+Uploads = fields.listing(
     "Uploads", "The files that wait, the oldest first.", uploads=UploadedFile
 )
-answer(
+fields.answer(
     FilePreview,
     "known",
     doc="The first rows, as the file would be read; mistake : why it cannot be.",
@@ -213,19 +196,21 @@ async def import_file(
 @api.get("/export", response_class=StreamingResponse, responses=OUT)
 def export_lines(me: Reader) -> StreamingResponse:
     """Every document with its labels and preferences, line by line."""
-    return StreamingResponse(exporting.as_lines(me.desk.folder), media_type=LINES)
+    return StreamingResponse(
+        exporting.as_lines(me.desk.folder), media_type=fields.LINES
+    )
 
 
-@api.get("/export/{name}", response_class=FileResponse, responses=FILE)
+@api.get("/export/{name}", response_class=FileResponse, responses=fields.FILE)
 def export_file(me: Reader, name: FileName) -> FileResponse:
     """A file of the project: documents.csv, documents.parquet, taxonomy.ttl, …"""
     if name not in exporting.DOWNLOADS:
         names = ", ".join(exporting.DOWNLOADS)
         raise Missing(f"there is no file {name!r}: use {names}")
-    return sent_once(*exporting.download(me.desk, name), BYTES)
+    return fields.sent_once(*exporting.download(me.desk, name), fields.BYTES)
 
 
-@api.get("/backup", response_class=FileResponse, responses=FILE)
+@api.get("/backup", response_class=FileResponse, responses=fields.FILE)
 def backup(
     me: Admin, kind: Annotated[Literal["zip", "jsonl"], Query()] = "zip"
 ) -> FileResponse:
@@ -234,7 +219,8 @@ def backup(
     zip : with people, tokens and models;  jsonl : all else, as lines of text.
     """
     name = f"backup.{kind}"
-    return sent_once(*exporting.download(me.desk, name, whole=True), BYTES)
+    download = exporting.download(me.desk, name, whole=True)
+    return fields.sent_once(*download, fields.BYTES)
 
 
 @api.post("/uploads", status_code=201, openapi_extra=IN)
@@ -249,7 +235,7 @@ def list_uploads(me: Admin) -> Any:
     return {"uploads": uploads.waiting(me.desk)}
 
 
-@api.get("/uploads/{token}", responses=MISSING)
+@api.get("/uploads/{token}", responses=fields.MISSING)
 def look(
     me: Admin, token: UploadToken, kind: Kind = "", form: Format = ""
 ) -> FilePreview:
@@ -258,7 +244,7 @@ def look(
     return uploads.preview(me.desk, token, kind, form)
 
 
-@api.post("/uploads/{token}/import", responses=MISSING, **STARTED)
+@api.post("/uploads/{token}/import", responses=fields.MISSING, **STARTED)
 def take_in(
     me: Admin, token: UploadToken, kind: Kind = "", form: Format = "", wait: Wait = 60
 ) -> Job:
@@ -267,7 +253,7 @@ def take_in(
     return _imported(me.desk, me.name, token, kind, form, wait)
 
 
-@api.delete("/uploads/{token}", status_code=204, responses=MISSING)
+@api.delete("/uploads/{token}", status_code=204, responses=fields.MISSING)
 def throw_away(me: Admin, token: UploadToken) -> None:
     """Throw a file away that waits."""
     uploads.throw_away(me.desk, _upload_named(me.desk, token))
@@ -288,31 +274,35 @@ def _imported(
     return job
 
 
-class LinkBody(Body):
+class LinkBody(fields.Body):
     """From one document to another."""
 
-    id: Id
-    anchor: Note = ""
+    id: fields.Id
+    anchor: fields.Note = ""
 
 
-class ContentBody(Body):
+Texts = dict[fields.Id, fields.Text]
+Notes = dict[fields.Id, fields.Note]
+
+
+class ContentBody(fields.Body):
     """What a document says; its labels stay as they are."""
 
-    fields: dict[Id, Text] = Field(
+    fields: Texts = Field(
         min_length=1, max_length=100, examples=[{"title": "The hive", "text": "Bees."}]
     )
-    meta: dict[Id, Note] = Field({}, max_length=100)
+    meta: Notes = Field({}, max_length=100)
     links: list[LinkBody] = Field([], max_length=1000)
 
 
-class LinkAnswer(InOrder):
+class LinkAnswer(fields.InOrder):
     """From one document to another."""
 
     id: str
     anchor: str
 
 
-class PreferenceAnswer(PreferredPair):
+class PreferenceAnswer(fields.PreferredPair):
     """One category above another, and by how much."""
 
     weight: float
@@ -321,7 +311,7 @@ class PreferenceAnswer(PreferredPair):
 Sorted = Annotated[list[str], BeforeValidator(sorted)]
 
 
-class DocumentAnswer(CallAnswer, of=JudgedRecord):
+class DocumentAnswer(fields.CallAnswer, of=JudgedRecord):
     """A document, and what was said of it.
 
     labels : category → grade (2 primary, 1 else);  aside : left for later.
@@ -342,7 +332,7 @@ class DocumentAnswer(CallAnswer, of=JudgedRecord):
     aside: bool
 
 
-class DocumentsPage(CallAnswer):
+class DocumentsPage(fields.CallAnswer):
     """A page of documents; next : what to give as ``after``, null at the end."""
 
     documents: list[DocumentAnswer]
@@ -350,23 +340,27 @@ class DocumentsPage(CallAnswer):
 
 
 @documents_api.get("/documents", response_model=DocumentsPage)
-def list_documents(me: Reader, after: After = None, top: Top = 100) -> Any:
+def list_documents(
+    me: Reader, after: fields.After = None, top: fields.Top = 100
+) -> Any:
     """The documents in order of arrival, page by page."""
     records = exporting.documents_after(me.desk, after, top)
     last = records[-1].id if len(records) == top else None
     return {"documents": records, "next": last}
 
 
-@documents_api.get("/documents/{document:path}", responses=MISSING)
-def read_document(me: Reader, document: InPath) -> JudgedRecord:
+@documents_api.get("/documents/{document:path}", responses=fields.MISSING)
+def read_document(me: Reader, document: fields.InPath) -> JudgedRecord:
     """One document, with all that was said of it."""
-    return record_named(me.desk, document)
+    return fields.record_named(me.desk, document)
 
 
 @documents_api.put("/documents/{document:path}")
-def put_document(me: Classifier, document: InPath, body: ContentBody) -> JudgedRecord:
+def put_document(
+    me: Classifier, document: fields.InPath, body: ContentBody
+) -> JudgedRecord:
     """Add a document, or replace what it says; its labels stay."""
     links = [(link.id, link.anchor) for link in body.links]
     with me.desk.writing() as project:
         put_content(project, document, body.fields, body.meta, links)
-    return record_named(me.desk, document)
+    return fields.record_named(me.desk, document)

@@ -11,27 +11,7 @@ from starlette.background import BackgroundTask
 
 from classmark.examples.screening import StoppingRule
 from classmark.problems import Mistake
-from classmark.web.fields import (
-    BYTES,
-    FILE,
-    LARGEST,
-    MISSING,
-    Body,
-    CallAnswer,
-    Documented,
-    Id,
-    Ids,
-    InPath,
-    Text,
-    Top,
-    Weighed,
-    answer,
-    calls,
-    listing,
-    refusal,
-    require_document,
-    sent_once,
-)
+from classmark.web import fields
 from classmark.web.guard.auth import Caller, Classifier, Reader
 from classmark.web.guard.errors import or_missing
 from classmark.web.render import page, redirect
@@ -53,7 +33,7 @@ from classmark.workbench.files.exporting import kept_until_sent
 from classmark.workbench.team.desk import Desk
 
 pages = APIRouter(prefix="/like")
-api = calls("like")
+api = fields.calls("like")
 
 HERE = "Find by example"
 METHODS = (
@@ -205,15 +185,15 @@ def _file(desk: Desk, number: int, name: str, kind: str | None = None) -> FileRe
     path, remove = kept_until_sent(
         desk, name, lambda path: open_searches.write_hits(desk, number, path)
     )
-    return sent_once(path, remove, kind)
+    return fields.sent_once(path, remove, kind)
 
 
 def _back(number: int, saved: str) -> RedirectResponse:
     return redirect(f"/like/{number}", saved=saved)
 
 
-READING: Documented = {409: refusal("the documents are still being read")}
-THERE: Documented = MISSING | READING
+READING: fields.Documented = {409: fields.refusal("the documents are still being read")}
+THERE: fields.Documented = fields.MISSING | READING
 Mark = Literal["example", "yes", "no", "skip"]
 Ending = Annotated[
     Literal["csv", "jsonl", "run", "ris", "bib", "tsv"], Query(alias="format")
@@ -221,7 +201,7 @@ Ending = Annotated[
 
 
 def search_named(
-    request: Request, number: Annotated[int, Path(ge=0, le=LARGEST)]
+    request: Request, number: Annotated[int, Path(ge=0, le=fields.LARGEST)]
 ) -> int:
     """The number of a search that there is, or 404."""
     with or_missing():
@@ -232,13 +212,15 @@ def search_named(
 SearchNumber = Annotated[int, Depends(search_named)]
 
 
-class NewSearchBody(Body):
+class NewSearchBody(fields.Body):
     """What a search begins with: documents, texts of your own, or a category."""
 
     name: Annotated[str, Field(max_length=200)] = ""
-    examples: Ids = Field((), examples=[["a1", "a7"]])
-    no: Ids = ()
-    texts: dict[Id, Text] = Field({}, max_length=20, description="your own, by name")
+    examples: fields.Ids = Field((), examples=[["a1", "a7"]])
+    no: fields.Ids = ()
+    texts: dict[fields.Id, fields.Text] = Field(
+        {}, max_length=20, description="your own, by name"
+    )
     category: Annotated[str, Field(max_length=1000)] = ""
     screening: bool = Field(False, description="go for nearly all of them")
     target: Annotated[float, Field(gt=0, lt=1)] = Field(
@@ -250,42 +232,42 @@ class NewSearchBody(Body):
     method: Annotated[str, Field(max_length=50)] = "auto"
 
 
-class MarksBody(Body):
+class MarksBody(fields.Body):
     """Document → what it is."""
 
-    marks: dict[Id, Mark] = Field(
+    marks: dict[fields.Id, Mark] = Field(
         min_length=1, max_length=1000, examples=[{"a1": "yes", "b2": "no"}]
     )
 
 
-class OwnTextBody(Body):
+class OwnTextBody(fields.Body):
     """A text that is no document of the project."""
 
-    text: Text = Field(min_length=1)
+    text: fields.Text = Field(min_length=1)
 
 
-answer(SearchSummary, "method")
-Searches = listing(
+fields.answer(SearchSummary, "method")
+Searches = fields.listing(
     "Searches",
     "All searches by example, the one used last first.",
     searches=SearchSummary,
 )
-Example = answer(BasketItem)
+Example = fields.answer(BasketItem)
 
 
-class Candidate(CallAnswer):
+class Candidate(fields.CallAnswer):
     """A document that may be wanted; why : word, its part of the score."""
 
     rank: int
     id: str
     title: str
-    why: list[Weighed] = Field(validation_alias="largest_parts")
+    why: list[fields.Weighed] = Field(validation_alias="largest_parts")
     score: float | None
     origin: str
     mark: str
 
 
-class Basket(CallAnswer, of=SearchView):
+class Basket(fields.CallAnswer, of=SearchView):
     """A search as it stands.
 
     words : the learned query, its heaviest words;  told : how far it is;  advice :
@@ -298,7 +280,7 @@ class Basket(CallAnswer, of=SearchView):
     learned: str
     examples: list[Example]  # type: ignore[valid-type]
     against: list[Example]  # type: ignore[valid-type]
-    words: list[Weighed]
+    words: list[fields.Weighed]
     terms: int
     documents: int
     found: list[Candidate] = Field(validation_alias="hits")
@@ -315,7 +297,7 @@ def list_searches(me: Reader) -> Any:
 
 
 @api.post("/like", status_code=201, responses=READING)
-def begin(me: Classifier, body: NewSearchBody, top: Top = 20) -> SearchView:
+def begin(me: Classifier, body: NewSearchBody, top: fields.Top = 20) -> SearchView:
     """Begin a search by examples, and rank the documents."""
     rule = StoppingRule(body.target, body.error)
     start = SearchStart(
@@ -327,14 +309,14 @@ def begin(me: Classifier, body: NewSearchBody, top: Top = 20) -> SearchView:
 
 
 @api.get("/like/{number}", responses=THERE)
-def read(me: Reader, number: SearchNumber, top: Top = 20) -> SearchView:
+def read(me: Reader, number: SearchNumber, top: fields.Top = 20) -> SearchView:
     """A search as it stands, with what it finds next and the query it learned."""
     return open_searches.show(me.desk, number, top)
 
 
 @api.post("/like/{number}/mark", responses=THERE)
 def mark(
-    me: Classifier, number: SearchNumber, body: MarksBody, top: Top = 20
+    me: Classifier, number: SearchNumber, body: MarksBody, top: fields.Top = 20
 ) -> SearchView:
     """Say which documents are wanted and which are not; the rest is ranked anew."""
     open_searches.mark(me.desk, me.name, number, body.marks)
@@ -342,14 +324,14 @@ def mark(
 
 
 @api.post("/like/{number}/undo", responses=THERE)
-def undo(me: Classifier, number: SearchNumber, top: Top = 20) -> SearchView:
+def undo(me: Classifier, number: SearchNumber, top: fields.Top = 20) -> SearchView:
     """Take back what you marked last."""
     open_searches.undo(me.desk, me.name, number)
     return open_searches.show(me.desk, number, top)
 
 
 @api.post("/like/{number}/redo", responses=THERE)
-def redo(me: Classifier, number: SearchNumber, top: Top = 20) -> SearchView:
+def redo(me: Classifier, number: SearchNumber, top: fields.Top = 20) -> SearchView:
     """Bring back what you took back last."""
     open_searches.undo(me.desk, me.name, number, redo=True)
     return open_searches.show(me.desk, number, top)
@@ -357,7 +339,7 @@ def redo(me: Classifier, number: SearchNumber, top: Top = 20) -> SearchView:
 
 @api.post("/like/{number}/texts", responses=THERE)
 def add_text(
-    me: Classifier, number: SearchNumber, body: OwnTextBody, top: Top = 20
+    me: Classifier, number: SearchNumber, body: OwnTextBody, top: fields.Top = 20
 ) -> SearchView:
     """Put a text of your own into the basket."""
     open_searches.add_text(me.desk, number, body.text)
@@ -366,7 +348,7 @@ def add_text(
 
 @api.delete("/like/{number}/texts/{name}", responses=THERE)
 def drop_text(
-    me: Classifier, number: SearchNumber, name: InPath, top: Top = 20
+    me: Classifier, number: SearchNumber, name: fields.InPath, top: fields.Top = 20
 ) -> SearchView:
     """Take a text of your own out of the basket."""
     open_searches.drop_text(me.desk, number, name)
@@ -378,21 +360,23 @@ def drop_text(
     status_code=201,
     responses=THERE,
 )
-def screen(me: Classifier, number: SearchNumber, top: Top = 20) -> SearchView:
+def screen(me: Classifier, number: SearchNumber, top: fields.Top = 20) -> SearchView:
     """Begin a screening, for nearly all of them, with what a search knows."""
     return open_searches.show(
         me.desk, open_searches.screen(me.desk, me.name, number), top
     )
 
 
-@api.get("/like/{number}/found", response_class=FileResponse, responses=FILE | READING)
+@api.get(
+    "/like/{number}/found", response_class=FileResponse, responses=fields.FILE | READING
+)
 def found(me: Reader, number: SearchNumber, form: Ending = "csv") -> FileResponse:
     """What was found, as a file; tsv : the words of the learned query."""
-    return _file(me.desk, number, f"found.{form}", BYTES)
+    return _file(me.desk, number, f"found.{form}", fields.BYTES)
 
 
 @api.get("/like/{number}/why/{document:path}", responses=THERE)
-def why(me: Reader, number: SearchNumber, document: InPath) -> ScoreReasons:
+def why(me: Reader, number: SearchNumber, document: fields.InPath) -> ScoreReasons:
     """Why a document has its score."""
-    require_document(me.desk, document)
+    fields.require_document(me.desk, document)
     return open_searches.explain(me.desk, number, document)

@@ -9,28 +9,9 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from pydantic import Field
 
 from classmark.problems import Mistake
-from classmark.web.fields import (
-    MISSING,
-    Body,
-    CallAnswer,
-    Documented,
-    Id,
-    InPath,
-    Note,
-    answer,
-    calls,
-    listing,
-    refusal,
-)
-from classmark.web.guard.auth import (
-    Admin,
-    Caller,
-    Reader,
-    fits,
-    hash_password,
-    same,
-    stamp_of,
-)
+from classmark.web import fields
+from classmark.web.guard import auth
+from classmark.web.guard.auth import Admin, Caller, Reader
 from classmark.web.guard.errors import Missing, RefusedRequest, or_missing
 from classmark.web.guard.gate import Doors
 from classmark.web.render import alone, page, redirect
@@ -39,8 +20,8 @@ from classmark.workbench.team.desk import Desk
 
 pages = APIRouter()
 settings_pages = APIRouter(prefix="/settings")
-api = calls("users")
-tokens_api = calls("tokens")
+api = fields.calls("users")
+tokens_api = fields.calls("tokens")
 
 FormText = Annotated[str, Form(max_length=1024)]
 WRONG = "Name and password do not belong together, or the account is closed."
@@ -68,7 +49,7 @@ def log_in_form(
     state.tries.check(address, name)
     if code:
         doors: Doors = state.doors
-        stamp = "" if doors.code and same(code, doors.code) else None
+        stamp = "" if doors.code and auth.same(code, doors.code) else None
     else:
         stamp = _stamp(state.desk, name, password)
     if stamp is None:
@@ -105,7 +86,7 @@ def _stamp(desk: Desk, name: str, password: str) -> str | None:
     """The stamp of a password that is right; None for another."""
     user = people.find_user(desk.store, name)
     hashed = None if user is None or user.disabled else user.password
-    return stamp_of(hashed) if fits(password, hashed) and hashed else None
+    return auth.stamp_of(hashed) if auth.fits(password, hashed) and hashed else None
 
 
 def _with_cookie(response: Response, doors: Doors, secret: str) -> Response:
@@ -223,7 +204,7 @@ def _tokens(me: Caller, new: tuple[str, str] | None) -> HTMLResponse:
 
 
 def _add_user(desk: Desk, name: str, password: str, role: str) -> people.Account:
-    hashed = hash_password(password, name)
+    hashed = auth.hash_password(password, name)
     with desk.writing() as project:
         return people.add_user(project.store, name, hashed, role)
 
@@ -238,7 +219,7 @@ def _change_user(
 ) -> None:
     """Change what is not None; refused where nobody would be an admin any more."""
     state = me.request.app.state
-    hashed = None if password is None else hash_password(password, name)
+    hashed = None if password is None else auth.hash_password(password, name)
     with me.desk.writing() as project:
         store = project.store
         people.user_of(store, name)
@@ -261,7 +242,7 @@ def _change_own_password(me: Caller, name: str, old: str, new: str) -> None:
     tries, address = me.request.app.state.tries, _address(me.request)
     tries.check(address, name)
     user = people.find_user(me.desk.store, name)
-    if not fits(old, None if user is None else user.password):
+    if not auth.fits(old, None if user is None else user.password):
         tries.failed(address, name)
         raise RefusedRequest(
             403, "The old password is another one: nothing was changed."
@@ -277,18 +258,18 @@ def _revoke(me: Caller, token: str) -> None:
 
 Role = Literal["reader", "classifier", "admin"]
 Password = Annotated[str, Field(min_length=12, max_length=1024)]
-TRIES: Documented = {429: refusal("too many were wrong")}
+TRIES: fields.Documented = {429: fields.refusal("too many were wrong")}
 
 
-class UserBody(Body):
+class UserBody(fields.Body):
     """A person to be added."""
 
-    name: Id = Field(examples=["ada"])
+    name: fields.Id = Field(examples=["ada"])
     password: Password
     role: Role = "classifier"
 
 
-class UserChange(Body):
+class UserChange(fields.Body):
     """What is different from now on; what is left out stays."""
 
     role: Role | None = None
@@ -296,45 +277,45 @@ class UserChange(Body):
     password: Password | None = Field(None, description="their sessions end")
 
 
-class PasswordBody(Body):
+class PasswordBody(fields.Body):
     """One's own password, as it is and as it is to be."""
 
     old: Annotated[str, Field(max_length=1024)]
     new: Password
 
 
-class TokenBody(Body):
+class TokenBody(fields.Body):
     """A token to be made."""
 
-    user: Id = Field(description="under whose name it acts", examples=["ada"])
+    user: fields.Id = Field(description="under whose name it acts", examples=["ada"])
     role: Role = Field("reader", description="no more than the user's own")
-    label: Note = Field("", examples=["the catalogue's nightly run"])
+    label: fields.Note = Field("", examples=["the catalogue's nightly run"])
     days: float | None = Field(
         None, gt=0, lt=36_500, description="how long it opens; null: until withdrawn"
     )
 
 
-class NewToken(CallAnswer):
+class NewToken(fields.CallAnswer):
     """A new token; secret : told once, kept nowhere."""
 
     id: str
     secret: str
 
 
-answer(
+fields.answer(
     people.Account,
     "password",
     model_name="UserAnswer",
     doc="A person, without the password; disabled : may not log in any more.",
 )
-answer(
+fields.answer(
     people.AccessToken,
     "digest",
     model_name="TokenAnswer",
     doc="A token, without its secret.",
 )
-Users = listing("Users", "Everybody, by name.", users=people.Account)
-AllTokens = listing(
+Users = fields.listing("Users", "Everybody, by name.", users=people.Account)
+AllTokens = fields.listing(
     "AllTokens", "All tokens, the newest first.", tokens=people.AccessToken
 )
 
@@ -357,8 +338,8 @@ def add_user(me: Admin, body: UserBody) -> people.Account:
     return _add_user(me.desk, body.name, body.password, body.role)
 
 
-@api.patch("/users/{name}", responses=MISSING)
-def change_user(me: Admin, name: InPath, body: UserChange) -> people.Account:
+@api.patch("/users/{name}", responses=fields.MISSING)
+def change_user(me: Admin, name: fields.InPath, body: UserChange) -> people.Account:
     """Give a person another role or password, or let them log in no more."""
     if people.find_user(me.desk.store, name) is None:
         raise Missing(f"there is no user {name!r}: see the list of users")
@@ -382,7 +363,7 @@ def add_token(me: Admin, body: TokenBody) -> NewToken:
     return NewToken(id=id_, secret=secret)
 
 
-@tokens_api.delete("/tokens/{token}", status_code=204, responses=MISSING)
+@tokens_api.delete("/tokens/{token}", status_code=204, responses=fields.MISSING)
 def revoke_token(
     me: Admin, token: Annotated[str, Path(min_length=1, max_length=100)]
 ) -> None:

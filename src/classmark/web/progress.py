@@ -10,23 +10,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import Field
 
 from classmark.problems import Mistake
-from classmark.web.fields import (
-    LARGEST,
-    MISSING,
-    Body,
-    Id,
-    Ids,
-    Note,
-    Top,
-    Value,
-    Written,
-    answer,
-    calls,
-    listing,
-    nullable,
-    require_document,
-    written,
-)
+from classmark.web import fields
 from classmark.web.guard.auth import Classifier, Reader
 from classmark.web.render import page, redirect
 from classmark.workbench.deciding.opinions import Disagreement, Opinion
@@ -37,8 +21,8 @@ from classmark.workbench.team import progress as progresses
 from classmark.workbench.team.decisions import Step
 
 pages = APIRouter()
-api = calls("progress")
-agreement_api = calls("agreement")
+api = fields.calls("progress")
+agreement_api = fields.calls("agreement")
 
 FormText = Annotated[str, Form(max_length=2000)]
 SHOWN = 25  # disagreements of a page
@@ -65,7 +49,7 @@ def progress_page(
 
 @pages.get("/progress/agreement")
 def agreement_page(
-    me: Reader, after: Annotated[int, Query(ge=0, le=LARGEST)] = 0
+    me: Reader, after: Annotated[int, Query(ge=0, le=fields.LARGEST)] = 0
 ) -> HTMLResponse:
     """How far people agree, and where they differ."""
     open_ones = [
@@ -137,17 +121,17 @@ IN_WORDS: dict[str, Any] = {
 }
 
 
-answer(Step, **nullable(Step))
-answer(progresses.Hint, wrong_at_most=int, stop=bool)
-answer(
+fields.answer(Step, **fields.nullable(Step))
+fields.answer(progresses.Hint, wrong_at_most=int, stop=bool)
+fields.answer(
     progresses.Progress,
-    **nullable(progresses.Progress),
+    **fields.nullable(progresses.Progress),
     waiting=int,
     saved=Annotated[
-        Value, Field(description="the share of looking that the ranking saves")
+        fields.Value, Field(description="the share of looking that the ranking saves")
     ],
 )
-answer(progresses.Promises, **nullable(progresses.Promises))
+fields.answer(progresses.Promises, **fields.nullable(progresses.Promises))
 
 
 @api.get("/progress")
@@ -162,28 +146,28 @@ def promises(me: Reader) -> progresses.Promises:
     return progresses.promises(me.desk)
 
 
-class SettleBody(Body):
+class SettleBody(fields.Body):
     """The labels that are to stand; primary : those above the others.
 
     version : of the document, as its sheet has it: refused where somebody decided on
     it since.
     """
 
-    document: Id
-    labels: Ids = ()
-    primary: Ids = ()
-    note: Note = ""
+    document: fields.Id
+    labels: fields.Ids = ()
+    primary: fields.Ids = ()
+    note: fields.Note = ""
     version: int | None = None
 
 
-answer(agreements.Pair, **nullable(agreements.Pair))
-answer(agreements.Parted, share=Value)
-answer(agreements.Agreed, **nullable(agreements.Agreed))
-Disagreements = listing(
+fields.answer(agreements.Pair, **fields.nullable(agreements.Pair))
+fields.answer(agreements.Parted, share=fields.Value)
+fields.answer(agreements.Agreed, **fields.nullable(agreements.Agreed))
+Disagreements = fields.listing(
     "Disagreements", "What nobody has settled yet, newest last.",
     disagreements=Disagreement,
 )  # fmt: skip
-DocumentIds = listing("DocumentIds", "Ids of documents.", documents=str)
+DocumentIds = fields.listing("DocumentIds", "Ids of documents.", documents=str)
 
 
 @agreement_api.get("/agreement")
@@ -199,17 +183,17 @@ def disagreements(me: Reader) -> Any:
 
 
 @agreement_api.get("/second-readings", response_model=DocumentIds)
-def second_readings(me: Classifier, top: Top = 20) -> Any:
+def second_readings(me: Classifier, top: fields.Top = 20) -> Any:
     """Documents that others have decided and you have not, at random."""
     return {"documents": agreements.to_read_again(me.desk, me.name, top)}
 
 
-@agreement_api.post("/settle", responses=MISSING)
-def settle(me: Classifier, body: SettleBody) -> Written:
+@agreement_api.post("/settle", responses=fields.MISSING)
+def settle(me: Classifier, body: SettleBody) -> fields.Written:
     """Say which labels are to stand, after people differed."""
-    require_document(me.desk, body.document)
+    fields.require_document(me.desk, body.document)
     labels = dict.fromkeys(body.labels, False) | dict.fromkeys(body.primary, True)
     logged = agreements.settle(
         me.desk, body.document, labels, me.name, body.note, body.version
     )
-    return written(logged)
+    return fields.written(logged)

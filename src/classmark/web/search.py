@@ -12,15 +12,7 @@ from pydantic import BaseModel, Field
 from starlette.background import BackgroundTask
 
 from classmark.problems import Mistake
-from classmark.web.fields import (
-    NO_NUL,
-    Body,
-    CallAnswer,
-    Id,
-    Number,
-    Weighed,
-    calls,
-)
+from classmark.web import fields
 from classmark.web.guard.auth import Classifier, Reader
 from classmark.web.render import page, redirect
 from classmark.workbench.search.clicks import log_click
@@ -38,9 +30,9 @@ from classmark.workbench.search.search import (
 )
 
 pages = APIRouter(prefix="/search")
-api = calls("search")
+api = fields.calls("search")
 HERE = "Search"
-Short = Annotated[str, Field(max_length=100, pattern=NO_NUL)]
+Short = Annotated[str, Field(max_length=100, pattern=fields.NO_NUL)]
 FormText = Annotated[str, Form()]
 
 
@@ -106,12 +98,12 @@ def index_form(
     return redirect("/search", q=q)
 
 
-class SearchBody(Body):
+class SearchBody(fields.Body):
     """What to look for, and how; see the manual's page on searching."""
 
-    query: Annotated[str, Field(min_length=1, max_length=2000, pattern=NO_NUL)] = Field(
-        examples=["salt road"]
-    )
+    query: Annotated[
+        str, Field(min_length=1, max_length=2000, pattern=fields.NO_NUL)
+    ] = Field(examples=["salt road"])
     top: Annotated[int, Field(ge=1, le=MOST_HITS)] = 10
     model: Short | None = Field(None, examples=["bm25"])
     parameters: dict[Short, float | Short] = Field(
@@ -125,21 +117,21 @@ class SearchBody(Body):
     ranker: Short | None = Field(None, description="a learned one, or none")
 
 
-class Piece(CallAnswer):
+class Piece(fields.CallAnswer):
     """Some text; hit : whether it was asked for."""
 
     text: str
     hit: bool
 
 
-class ClickBody(Body):
+class ClickBody(fields.Body):
     """A document that was opened from a list."""
 
-    impression: Number
-    document: Id
+    impression: fields.Number
+    document: fields.Id
 
 
-class Hit(CallAnswer):
+class Hit(fields.CallAnswer):
     """A document that was found; parts : what each term adds to its score."""
 
     rank: int
@@ -147,11 +139,11 @@ class Hit(CallAnswer):
     score: float
     title: list[Piece] = Field(validation_alias="heading")
     text: list[Piece]
-    parts: list[Weighed] = Field(validation_alias="largest_parts")
+    parts: list[fields.Weighed] = Field(validation_alias="largest_parts")
     rest: float
 
 
-class Hits(CallAnswer, of=SearchResults):
+class Hits(fields.CallAnswer, of=SearchResults):
     """What was found; impression : its number in the log, null: nothing is kept."""
 
     hits: list[Hit]

@@ -12,17 +12,7 @@ from pydantic import Field
 
 from classmark import __version__
 from classmark.problems import Mistake
-from classmark.web.fields import (
-    LARGEST,
-    MISSING,
-    NO_NUL,
-    Body,
-    CallAnswer,
-    answer,
-    calls,
-    listing,
-    schemas_of_refusals,
-)
+from classmark.web import fields
 from classmark.web.guard.auth import Admin, Classifier, Reader
 from classmark.web.guard.errors import or_missing
 from classmark.web.render import THEMES, fragment, page, redirect
@@ -31,8 +21,8 @@ from classmark.workbench.settings import SECTIONS, FormField, form_fields
 from classmark.workbench.team.jobs import WORKS, Job, start_work
 
 pages = APIRouter(prefix="/settings")
-api = calls("project")
-work_api = calls("work")
+api = fields.calls("project")
+work_api = fields.calls("work")
 
 
 @pages.get("")
@@ -102,10 +92,10 @@ def theme_form(me: Reader, theme: Annotated[str, Form()]) -> Response:
     return shown
 
 
-SettingText = Annotated[str, Field(max_length=500, pattern=NO_NUL)]
+SettingText = Annotated[str, Field(max_length=500, pattern=fields.NO_NUL)]
 
 
-class SettingsBody(Body):
+class SettingsBody(fields.Body):
     """Name → the new value, as text."""
 
     settings: dict[SettingText, SettingText] = Field(
@@ -113,17 +103,17 @@ class SettingsBody(Body):
     )
 
 
-answer(
+fields.answer(
     FormField,
     name=Annotated[str, Field(examples=["learning.learner"])],
     value=Annotated[str, Field(examples=["plm"])],
 )
-SettingsAnswer = listing(
+SettingsAnswer = fields.listing(
     "SettingsAnswer",
     "All settings that may be changed.",
     settings=FormField,
 )
-ChangedSettings = listing(
+ChangedSettings = fields.listing(
     "ChangedSettings", "The settings that are different now.", changed=str
 )
 
@@ -151,7 +141,7 @@ refused is answered with `{"error": {"message": …, "remedy": …}}`, and nothi
 written. The calls below `/v1` are Annif's, for programs that speak with it."""
 
 
-class ProjectInfo(CallAnswer):
+class ProjectInfo(fields.CallAnswer):
     """What is in the project."""
 
     name: str = Field(examples=["Town library"])
@@ -216,7 +206,7 @@ def _description(app: FastAPI) -> dict[str, Any]:
             call["responses"].pop("422", None)
             call["security"] = [{"token": []}]
     components = description["components"]
-    schemas = components["schemas"] | schemas_of_refusals()
+    schemas = components["schemas"] | fields.schemas_of_refusals()
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
     components["schemas"] = dict(sorted(schemas.items()))
@@ -224,14 +214,14 @@ def _description(app: FastAPI) -> dict[str, Any]:
     return description
 
 
-JobAnswer = answer(
+JobAnswer = fields.answer(
     Job,
     "result",
     "thread",
     name=Annotated[str, Field(examples=["train"])],
     state=Annotated[str, Field(examples=["running"])],
 )
-JobsAnswer = listing(
+JobsAnswer = fields.listing(
     "JobsAnswer", "The jobs since the server began, newest first.", jobs=Job
 )
 
@@ -239,7 +229,7 @@ JobsAnswer = listing(
 STARTED: dict[str, Any] = {"status_code": 202, "response_model": JobAnswer}
 
 
-class LearnedAnswer(CallAnswer):
+class LearnedAnswer(fields.CallAnswer):
     """Whether the ranker has learned all that was decided."""
 
     learned: bool = Field(description="false: it is still at it, or learns by training")
@@ -282,8 +272,8 @@ def list_jobs(me: Reader) -> Any:
     return {"jobs": list(me.desk.jobs)[::-1]}
 
 
-@work_api.get("/jobs/{number}", responses=MISSING)
-def read_job(me: Reader, number: Annotated[int, Path(ge=0, le=LARGEST)]) -> Job:
+@work_api.get("/jobs/{number}", responses=fields.MISSING)
+def read_job(me: Reader, number: Annotated[int, Path(ge=0, le=fields.LARGEST)]) -> Job:
     """How far a job is."""
     with or_missing():
         return me.desk.jobs.get(number)

@@ -12,21 +12,7 @@ from pydantic import BaseModel, Field
 
 from classmark.problems import Mistake
 from classmark.taxonomy.category import Category
-from classmark.web.fields import (
-    LARGEST,
-    MISSING,
-    Body,
-    CallAnswer,
-    Id,
-    InPath,
-    Note,
-    Titled,
-    Top,
-    Written,
-    calls,
-    category_named,
-    written,
-)
+from classmark.web import fields
 from classmark.web.guard.auth import Admin, Caller, Reader
 from classmark.web.render import fragment, page, redirect
 from classmark.workbench.categories import edit
@@ -39,7 +25,7 @@ from classmark.workbench.results import Logged
 from classmark.workbench.team.desk import Desk
 
 pages = APIRouter()
-api = calls("categories")
+api = fields.calls("categories")
 
 InAddress = Annotated[str, Query(max_length=1000)]
 FormText = Annotated[str, Form(max_length=1000)]
@@ -131,7 +117,7 @@ def change_form(me: Admin, form: Annotated[ChangeFields, Form()]) -> RedirectRes
 
 @pages.post("/taxonomy/undo")
 def undo_form(
-    me: Admin, number: Annotated[int, Form(ge=0, le=LARGEST)], at: FormText = ""
+    me: Admin, number: Annotated[int, Form(ge=0, le=fields.LARGEST)], at: FormText = ""
 ) -> RedirectResponse:
     """Take a change back."""
     saved = undo_for(me.desk, me.name, number)
@@ -149,7 +135,7 @@ def _onward(at: str, message: str, number: int = 0) -> RedirectResponse:
     return redirect("/taxonomy", at=at, saved=saved, undo=str(number or ""))
 
 
-class CategoryAnswer(CallAnswer):
+class CategoryAnswer(fields.CallAnswer):
     """A category: its names, what belongs there, where it stands."""
 
     id: str = Field(examples=["local.coast"])
@@ -165,7 +151,7 @@ class CategoryAnswer(CallAnswer):
     documents: int = Field(description="how many have it as a label")
 
 
-class RankedAnswer(CallAnswer):
+class RankedAnswer(fields.CallAnswer):
     """Where the ranker had put a category when experts judged it."""
 
     chosen: int
@@ -184,24 +170,26 @@ class CategoryDetail(CategoryAnswer):
 
     below: int
     ranked: RankedAnswer
-    examples: list[Titled]
+    examples: list[fields.Titled]
 
 
-class Categories(CallAnswer):
+class Categories(fields.CallAnswer):
     """Some categories, and how many there are in all."""
 
     categories: list[CategoryAnswer]
     total: int
 
 
-class CategoryBody(Body):
+class CategoryBody(fields.Body):
     """A category to be."""
 
-    id: Id = Field(examples=["local.harbour"])
-    label: Note = Field("", examples=["Harbour"])
-    parent: Id | None = Field(None, description="the category above; null: the top")
-    note: Note = ""
-    guideline: Note = ""
+    id: fields.Id = Field(examples=["local.harbour"])
+    label: fields.Note = Field("", examples=["Harbour"])
+    parent: fields.Id | None = Field(
+        None, description="the category above; null: the top"
+    )
+    note: fields.Note = ""
+    guideline: fields.Note = ""
 
     @property
     def category(self) -> Category:
@@ -211,15 +199,15 @@ class CategoryBody(Body):
         )
 
 
-class CategoryChange(Body):
+class CategoryChange(fields.Body):
     """What is to be said of a category; what is left out stays."""
 
-    id: Id | None = Field(None, description="its new id")
-    label: Note | None = None
-    note: Note | None = None
-    guideline: Note | None = None
-    notation: Note | None = None
-    synonyms: list[Note] | None = Field(None, max_length=1000)
+    id: fields.Id | None = Field(None, description="its new id")
+    label: fields.Note | None = None
+    note: fields.Note | None = None
+    guideline: fields.Note | None = None
+    notation: fields.Note | None = None
+    synonyms: list[fields.Note] | None = Field(None, max_length=1000)
 
     def carry_out(self, project: Project, id_: str, who: str) -> list[Logged]:
         """Log what belongs there first, under its old id; then its new names."""
@@ -233,35 +221,35 @@ class CategoryChange(Body):
         return logged
 
 
-class MoveBody(Body):
+class MoveBody(fields.Body):
     """Where a category goes, with all below it."""
 
-    category: Id
-    under: Id | None = Field(None, description="null: the top")
+    category: fields.Id
+    under: fields.Id | None = Field(None, description="null: the top")
 
 
-class MergeBody(Body):
+class MergeBody(fields.Body):
     """A category, and the one that takes over its documents and daughters."""
 
-    category: Id
-    into: Id
+    category: fields.Id
+    into: fields.Id
 
 
-class SplitBody(Body):
+class SplitBody(fields.Body):
     """Documents of a category that go to a new one."""
 
-    category: Id
+    category: fields.Id
     new: CategoryBody
-    documents: list[Id] = Field(min_length=1, max_length=10_000)
+    documents: list[fields.Id] = Field(min_length=1, max_length=10_000)
 
 
-class RetireBody(Body):
+class RetireBody(fields.Body):
     """A category that no new document shall come to."""
 
-    category: Id
+    category: fields.Id
 
 
-class PreviewBody(Body):
+class PreviewBody(fields.Body):
     """A change to look at before it is made.
 
     category : of which, or, for add, the one above;  to : where it goes;  id, label :
@@ -269,20 +257,20 @@ class PreviewBody(Body):
     """
 
     act: Literal["add", "rename", "move", "merge", "split", "retire"]
-    category: Note = ""
-    to: Note = ""
-    id: Note = ""
-    label: Note = ""
-    documents: tuple[Id, ...] = Field((), max_length=10_000)
+    category: fields.Note = ""
+    to: fields.Note = ""
+    id: fields.Note = ""
+    label: fields.Note = ""
+    documents: tuple[fields.Id, ...] = Field((), max_length=10_000)
 
 
-class PreviewAnswer(CallAnswer):
+class PreviewAnswer(fields.CallAnswer):
     """What a change would do, a sentence each."""
 
     says: list[str] = Field(examples=[["Its 12 documents move there."]])
 
 
-@api.get("/categories", responses=MISSING)
+@api.get("/categories", responses=fields.MISSING)
 def list_categories(
     me: Reader,
     below: Annotated[
@@ -290,11 +278,11 @@ def list_categories(
         Query(max_length=1000, description="the category above; none: the top"),
     ] = None,
     after: At = 0,
-    top: Top = 200,
+    top: fields.Top = 200,
 ) -> Categories:
     """The categories right below one, or at the top; ``after`` so many of them."""
     if below is not None:
-        category_named(me.desk, below)
+        fields.category_named(me.desk, below)
     ids = me.desk.tree.roots if below is None else me.desk.tree.children(below)
     categories = [_answered(me.desk, id_) for id_ in ids[after : after + top]]
     return Categories(categories=categories, total=len(ids))
@@ -306,7 +294,7 @@ def find(
     words: Annotated[
         str, Query(max_length=1000, description="words of its names or notes")
     ],
-    top: Top = 12,
+    top: fields.Top = 12,
 ) -> Categories:
     """Find categories by words: begun, inside of others, or with one letter wrong."""
     matches = find_categories(me.desk, words, top)
@@ -314,10 +302,10 @@ def find(
     return Categories(categories=categories, total=len(categories))
 
 
-@api.get("/categories/one/{category:path}", responses=MISSING)
-def read_category(me: Reader, category: InPath) -> CategoryDetail:
+@api.get("/categories/one/{category:path}", responses=fields.MISSING)
+def read_category(me: Reader, category: fields.InPath) -> CategoryDetail:
     """All about one category: what it holds, and how often it is suggested rightly."""
-    category_named(me.desk, category)
+    fields.category_named(me.desk, category)
     node = node_of(me.desk, category)
     detail = _answered(me.desk, category).model_dump() | {
         "below": node.twig.below,
@@ -328,40 +316,42 @@ def read_category(me: Reader, category: InPath) -> CategoryDetail:
 
 
 @api.post("/categories", status_code=201)
-def add(me: Admin, body: CategoryBody) -> Written:
+def add(me: Admin, body: CategoryBody) -> fields.Written:
     """Add a category."""
     return _written(me, edit.add, body.category)
 
 
-@api.patch("/categories/one/{category:path}", responses=MISSING)
-def change(me: Admin, category: InPath, body: CategoryChange) -> Written:
+@api.patch("/categories/one/{category:path}", responses=fields.MISSING)
+def change(me: Admin, category: fields.InPath, body: CategoryChange) -> fields.Written:
     """Rename a category, or say anew what belongs there, or both: an act each."""
-    category_named(me.desk, category)
+    fields.category_named(me.desk, category)
     if not body.model_fields_set:
         raise Mistake(f"nothing is said of {category}: give a label, a note or an id")
-    return written(*me.desk.write(lambda p: body.carry_out(p, category, me.name)))
+    return fields.written(
+        *me.desk.write(lambda p: body.carry_out(p, category, me.name))
+    )
 
 
 @api.post("/categories/move")
-def move(me: Admin, body: MoveBody) -> Written:
+def move(me: Admin, body: MoveBody) -> fields.Written:
     """Put a category, with all below it, under another one, or at the top."""
     return _written(me, edit.move, body.category, body.under)
 
 
 @api.post("/categories/merge")
-def merge(me: Admin, body: MergeBody) -> Written:
+def merge(me: Admin, body: MergeBody) -> fields.Written:
     """Let one category take over the documents and the daughters of another."""
     return _written(me, edit.merge, body.category, body.into)
 
 
 @api.post("/categories/split", status_code=201)
-def split(me: Admin, body: SplitBody) -> Written:
+def split(me: Admin, body: SplitBody) -> fields.Written:
     """Move documents from a category to a new one, its sister unless it says else."""
     return _written(me, edit.split, body.category, body.new.category, body.documents)
 
 
 @api.post("/categories/retire")
-def retire(me: Admin, body: RetireBody) -> Written:
+def retire(me: Admin, body: RetireBody) -> fields.Written:
     """Let no new document come to a category; those that are there stay."""
     return _written(me, edit.retire, body.category)
 
@@ -387,5 +377,9 @@ def _answered(desk: Desk, id_: str) -> CategoryAnswer:
     )
 
 
-def _written(me: Caller, change: Callable[..., Logged], *values: object) -> Written:
-    return written(me.desk.write(lambda project: change(project, *values, me.name)))
+def _written(
+    me: Caller, change: Callable[..., Logged], *values: object
+) -> fields.Written:
+    return fields.written(
+        me.desk.write(lambda project: change(project, *values, me.name))
+    )

@@ -217,6 +217,6 @@ class Products:
             numbers = self.order[query.places]
             lists, places, _ = field.lists(Query(numbers, weights))
             final = Final(field.alive, _NONE, 1.0, 0.0)
-            vector = (weights, places)
-            n = find_vector(vector, tuple(lists), x, final, every, acc, heap)
+            terms = (weights, places)
+            n = find_vector(terms, tuple(lists), x, final, every, acc, heap)
         return heap.items[:n], heap.scores[:n]

@@ -14,7 +14,7 @@ from workbench.acts import teach_all
 
 DECIDING = """
 from pathlib import Path
-from classmark.rankers.live import load_kernels
+from classmark.rankers.text_ranker import load_kernels
 from classmark.taxonomy.category import Category
 from classmark.workbench.categories import edit
 from classmark.workbench.deciding.decide import Decision

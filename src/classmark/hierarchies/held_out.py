@@ -55,7 +55,7 @@ def fitted(base: Any, X: Any, y: Iterable[Any]) -> FittedClassifier:
     ``LinearRanker``, which learns from label numbers: its ``categories``, or the nodes
     of its ``taxonomy``, say what they stand for; else they are the classes of y.
 
-    >>> from classmark.rankers.rocchio import Rocchio
+    >>> from classmark.rankers.linear import Rocchio
     >>> fitted(Rocchio(), [[1.0, 0.0], [0.0, 1.0]], ["bees", "ants"]).classes
     ['ants', 'bees']
     """

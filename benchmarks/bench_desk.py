@@ -31,7 +31,7 @@ from classmark.formats.records import Record
 from classmark.taxonomy.category import Category
 from classmark.workbench.deciding.decide import Decision, decide_on, next_for
 from classmark.workbench.deciding.sheet import lay_out
-from classmark.workbench.deciding.suggest import suggest_for
+from classmark.workbench.deciding.suggest import suggest
 from classmark.workbench.files.importing import import_records, put_taxonomy
 from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project, create
@@ -47,11 +47,11 @@ import json, resource, sys, time
 from pathlib import Path
 started = time.perf_counter()
 from classmark.workbench.team.desk import Desk
-from classmark.workbench.deciding.suggest import suggest_for
+from classmark.workbench.deciding.suggest import suggest
 imported = time.perf_counter()
 with Desk(Path(sys.argv[1])) as desk:
     opened = time.perf_counter()
-    suggest_for(desk, sys.argv[2])
+    suggest(desk, sys.argv[2])
     answered = time.perf_counter()
     lines = Path("/proc/self/status").read_text().splitlines()
     (now,) = [line.split()[1] for line in lines if line.startswith("VmRSS")]
@@ -150,10 +150,10 @@ def measure(folder: Path, seconds: float) -> dict[str, dict[str, float]]:
         ids = desk.state.waiting[:1000] or list(desk.state.ids)[:1000]
         texts = [desk.store.document(id_).text for id_ in ids]
         at = iter(range(10**9))
-        suggest_for(desk, texts[0])
+        suggest(desk, texts[0])
 
         def ask(_: int) -> int:
-            return len(suggest_for(desk, texts[next(at) % len(texts)], 10))
+            return len(suggest(desk, texts[next(at) % len(texts)], 10))
 
         def lay(thread: int) -> int:
             lay_out(desk, ids[next(at) % len(ids)], f"reader {thread} {next(at)}")

@@ -24,7 +24,6 @@ from classmark.workbench.results import Explained, Logged, Place, Table, in_perc
 with deferred():
     from classmark.workbench.deciding import decide as deciding
     from classmark.workbench.deciding import history as looking
-    from classmark.workbench.deciding import place as placing
     from classmark.workbench.deciding import queue as queueing
     from classmark.workbench.deciding import similar
     from classmark.workbench.deciding import suggest as suggesting
@@ -58,7 +57,7 @@ def suggest(
         suggestions = suggesting.suggest(
             project, content, k, min_probability=min_probability
         )
-        put = None if as_json else placing.place_if_any(project, content)
+        put = None if as_json else suggesting.place_if_any(project, content)
     facts = [asdict(suggestion) for suggestion in suggestions]
     return View(facts, _suggestion_lines(suggestions, put))
 
@@ -108,7 +107,7 @@ def place(
 ) -> View:
     """Put documents at a leaf, higher up, or leave them to the expert."""
     with kernels_for(project, len(documents) or top or project.store.waiting()):
-        table = placing.place(project, documents, precision, top)
+        table = suggesting.place(project, documents, precision, top)
     rows = [
         {**row, "probability": in_percent(float(row["probability"] or 0.0))}
         for row in table.rows

@@ -20,8 +20,8 @@ from classmark.problems import DamagedFolder, Mistake
 from classmark.web.fields import ALWAYS, NO_NUL, Documented, Id, Note, Text, listing
 from classmark.web.guard.auth import Classifier, Reader
 from classmark.web.guard.errors import Missing, malformed
+from classmark.workbench.deciding import suggest as suggesting
 from classmark.workbench.deciding.decide import Decision, decide_on
-from classmark.workbench.deciding.suggest import suggest_for
 from classmark.workbench.files.importing import put_document
 from classmark.workbench.results import Explained
 from classmark.workbench.team.desk import Desk
@@ -353,7 +353,7 @@ def _suggested(desk: Desk, text: str, options: AnnifOptions) -> list[AnnifResult
         return []
     if desk.model() is None:
         raise Unavailable("Project not trained: decide on documents, or train it first")
-    suggestions = suggest_for(desk, text, options.limit, 0)
+    suggestions = suggesting.suggest(desk, text, options.limit, 0)
     results = [_result(desk, suggestion) for suggestion in suggestions]
     return [result for result in results if result.score >= options.threshold]
 

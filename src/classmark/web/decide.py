@@ -17,6 +17,7 @@ from classmark.web.guard.auth import Caller, Classifier, Reader
 from classmark.web.guard.errors import RefusedRequest
 from classmark.web.render import by_the_clock, evidence, fragment, page, redirect
 from classmark.workbench.deciding import decide as deciding
+from classmark.workbench.deciding import suggest as suggesting
 from classmark.workbench.deciding.decide import Conflict, Decision, SavedDecision, Seen
 from classmark.workbench.deciding.history import first_not_own
 from classmark.workbench.deciding.opinions import differing, opinions
@@ -28,7 +29,6 @@ from classmark.workbench.deciding.sheet import (
     notes_on,
 )
 from classmark.workbench.deciding.similar import Alike, alike, nearly_same
-from classmark.workbench.deciding.suggest import suggest_for
 from classmark.workbench.results import Explained
 from classmark.workbench.store.log import now
 from classmark.workbench.team.agreement import disagreements, settle, to_read_again
@@ -504,4 +504,4 @@ def _suggestions(
     if item.document is not None:
         text = desk.text_of(fields.record_named(desk, item.document))
     chosen = (options.top, options.why, options.min_probability)
-    return {"suggestions": suggest_for(desk, text, *chosen)}
+    return {"suggestions": suggesting.suggest(desk, text, *chosen)}

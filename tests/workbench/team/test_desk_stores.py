@@ -17,7 +17,7 @@ from classmark.workbench.deciding.decide import (
 )
 from classmark.workbench.deciding.inbox import Filters, inbox
 from classmark.workbench.deciding.sheet import lay_out
-from classmark.workbench.deciding.suggest import suggest_for
+from classmark.workbench.deciding.suggest import suggest
 from classmark.workbench.learning.rebuild import rebuild
 from classmark.workbench.project import Project
 from classmark.workbench.store.log import require_replayed
@@ -50,7 +50,7 @@ def test_a_day_at_the_desk(folder):
         say_at(desk, "c1", "candles", who="bo")
         say_at(desk, "c2", aside=True)
         assert desk.learned(30)
-        assert suggest_for(desk, "a wick in tallow", 1)[0].category == "candles"
+        assert suggest(desk, "a wick in tallow", 1)[0].category == "candles"
         assert desk.state.labels.keys() == {first, "c1"}
         assert desk.state.aside == {"c2"} - desk.state.labels.keys()
         (example,) = lay_out(desk, "c3", "ada").choices[0].examples

@@ -218,13 +218,13 @@ def _words(acts: list[Act]) -> str:
     )
 
 
-SINCE = """
+SAID = """
 SELECT j.seq, j.who, j.at, j.act, coalesce(c.id, ''), coalesce(o.id, ''), j.note
 FROM judgments AS j LEFT JOIN categories AS c ON c.number = j.category
 LEFT JOIN categories AS o ON o.number = j.other
-WHERE j.document = ? AND j.seq > ? AND j.act NOT IN ('skip', 'note', 'settle')
-ORDER BY j.seq
+WHERE j.document = ? AND j.seq > ? AND j.act {} ORDER BY j.seq
 """
+DECIDES = "NOT IN ('skip', 'note', 'settle')"
 BRING_BACK = """
 SELECT max(u.seq) FROM judgments AS u JOIN judgments AS t ON t.seq = u.undoes
 WHERE u.who = ?1 AND u.act = 'undo' AND t.act <> 'undo' AND u.within IS NULL
@@ -372,7 +372,9 @@ def acts_since(
     """What was said of a document after an act, oldest first; after None, nothing."""
     if version is None:
         return ()
-    return tuple(LoggedAct(*row) for row in store.run(SINCE, (document, version)))
+    return tuple(
+        LoggedAct(*row) for row in store.run(SAID.format(DECIDES), (document, version))
+    )
 
 
 def _say(desk: Desk, act: Act, who: str, words: str) -> SavedDecision:

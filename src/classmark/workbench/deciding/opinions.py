@@ -12,7 +12,16 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from classmark.workbench.store.log import LABELS, PRIMARY, SETTLE, UNSURE
+from classmark.workbench.learning.models import present_ids
+from classmark.workbench.store.log import (
+    ASSIGN,
+    PRIMARY,
+    REJECT,
+    REMOVE,
+    SETTLE,
+    STATEMENTS,
+    UNSURE,
+)
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project
@@ -103,7 +112,7 @@ def opinions(project: Project, document: str) -> list[Opinion]:
     store = project.store
     store.document(document)
     rows = store.run(SPOKEN.format("j.document = ?"), (document,))
-    return next(iter(_sorted_out(store, rows).values()), [])
+    return next(iter(_by_document(store, rows).values()), [])
 
 
 def disagreements(project: Project) -> list[Disagreement]:
@@ -125,7 +134,7 @@ def _disagreements(project: Project) -> list[Disagreement]:
 def readings(store: Store) -> dict[str, list[Opinion]]:
     """Document → the opinions of people, where several have one."""
     opinions_of = {}
-    for document, opinions in _sorted_out(
+    for document, opinions in _by_document(
         store, store.run(SPOKEN.format(TWICE), (FILES,))
     ).items():
         people = [opinion for opinion in opinions if not opinion.imported]
@@ -148,62 +157,33 @@ def differing(opinions: Iterable[Opinion]) -> tuple[str, ...]:
     return tuple(sorted(categories))
 
 
-def _sorted_out(store: Store, rows: Iterable[Any]) -> dict[str, list[Opinion]]:
+def _by_document(store: Store, rows: Iterable[Any]) -> dict[str, list[Opinion]]:
     """Document → opinions, from the acts of people in order."""
-    last: dict[str, dict[str, dict[int, tuple[Any, ...]]]] = {}
-    for document, who, category, *words in rows:
-        mine = last.setdefault(document, {}).setdefault(who, {})
-        mine[category] = tuple(words)
-    names = _names(store) if last else {}
+    last: dict[str, dict[str, dict[int, list[Any]]]] = {}
+    for document, who, category, *act in rows:
+        acts = last.setdefault(document, {}).setdefault(who, {})
+        acts.pop(category, None)  # so that the last act is at the end
+        acts[category] = act
+    names = present_ids(store) if last else {}
     return {
-        document: [_opinion(who, words, names) for who, words in people.items()]
+        document: [_opinion(who, acts, names) for who, acts in people.items()]
         for document, people in last.items()
     }
 
 
-def _opinion(
-    who: str, words: dict[int, tuple[Any, ...]], names: dict[int, str]
-) -> Opinion:
-    by: dict[str, set[str]] = {"labels": set(), "primary": set(), "unsure": set()}
-    refused: set[str] = set()
-    notes: dict[str, None] = {}
-    for category, (act, _, _, note) in sorted(
-        words.items(), key=lambda word: word[1][1]
-    ):
-        if category not in names:
-            continue
-        into = by["labels"] if act in LABELS else by.get(act, refused)
-        into.add(names[category])
-        if act == PRIMARY:
-            by["primary"].add(names[category])
-        if note:
-            notes[note] = None
-    _, number, at, _ = max(words.values(), key=lambda word: word[1])
-    return Opinion(
-        who,
-        number,
-        at,
-        frozenset(by["labels"]),
-        frozenset(by["primary"]),
-        frozenset(refused - by["labels"]),
-        frozenset(by[UNSURE] - by["labels"]),
-        tuple(notes),
-    )
-
-
-def _names(store: Store) -> dict[int, str]:
-    """Number → the id that a category has now; of a merged one, what it became."""
-    rows = {
-        number: (id_, stands, joined)
-        for number, id_, stands, joined in store.run(
-            "SELECT number, id, stands, joined FROM categories"
-        )
+def _opinion(who: str, acts: dict[int, list[Any]], names: dict[int, str]) -> Opinion:
+    """What somebody says; acts : category → its last act, number, time and note."""
+    _, number, at, _ = list(acts.values())[-1]
+    shown = [
+        (names[n], act, note) for n, (act, _, _, note) in acts.items() if n in names
+    ]
+    by = {
+        act: frozenset(name for name, last, _ in shown if last == act)
+        for act in STATEMENTS
     }
-    names = {}
-    for number in rows:
-        at = number
-        while rows[at][2] is not None and not rows[at][1]:
-            at = rows[at][2]
-        if rows[at][1]:
-            names[number] = rows[at][0]
-    return names
+    labels = by[ASSIGN] | by[PRIMARY]
+    refused = (by[REJECT] | by[REMOVE]) - labels
+    notes = dict.fromkeys(note for _, _, note in shown if note)
+    return Opinion(
+        who, number, at, labels, by[PRIMARY], refused, by[UNSURE] - labels, tuple(notes)
+    )

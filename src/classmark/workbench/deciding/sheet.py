@@ -6,13 +6,15 @@ import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple
+from operator import itemgetter
+from threading import Lock, RLock
+from typing import TYPE_CHECKING
 
 from classmark.corpus.documents import Document
 from classmark.taxonomy.category import path_names
 from classmark.text.tokens import words
 from classmark.workbench.deciding.decide import (
+    SAID,
     UNTRAINED,
     LoggedAct,
     Seen,
@@ -25,7 +27,7 @@ from classmark.workbench.store.store import title_of
 
 if TYPE_CHECKING:
     from classmark.formats.records import Record
-    from classmark.rankers.text_ranker import Suggestion, TextRanker
+    from classmark.rankers.text_ranker import Suggestion
     from classmark.workbench.project import Project
     from classmark.workbench.store.store import Store
     from classmark.workbench.team.desk import Desk
@@ -34,10 +36,7 @@ if TYPE_CHECKING:
 SHOWN = 10
 SOON = 0.05  # seconds that a document may wait for what was decided just before
 SHORT = 60  # characters of a field that is told beside the title
-NOTES = """
-SELECT seq, who, at, note FROM judgments AS j WHERE document = ? AND act = 'note'
-AND NOT EXISTS (SELECT 1 FROM undone WHERE seq = j.seq) ORDER BY seq
-"""
+NOTES = "= 'note' AND NOT EXISTS (SELECT 1 FROM undone WHERE seq = j.seq)"
 _RUN = re.compile(r"\w+")
 _ADDRESS = re.compile(r"https?://\S{1,2000}")
 STRENGTHS = 4
@@ -128,15 +127,16 @@ def lay_out(
     reading, nothing that was said before is on it. ahead : before they look at it; when
     they do, it is what was learned until then that counts.
     """
-    if not ahead and desk.sheets.is_unseen(who, document, blind=blind):
+    sheets, key = desk.sheets, (who, document, blind)
+    if not ahead and sheets.is_unseen(key):
         if desk.service.learner is not None:
             desk.learned(SOON)
-        desk.sheets.show(who, document, desk.service.upto, blind=blind)
+        sheets.show(key, desk.service.upto)
     version = version_of(desk.store, document)
-    sheet = desk.sheets.get(who, document, version, blind=blind)
+    sheet = sheets.get(key, version)
     if sheet is None:
         new = _laid_out(desk, document, version, blind=blind)
-        sheet = desk.sheets.put(who, new, ahead=ahead)
+        sheet = sheets.put(key, new, ahead=ahead)
     desk.claims.take(document, who)
     return sheet
 
@@ -150,10 +150,13 @@ def _laid_out(desk: Desk, document: str, version: int, *, blind: bool) -> Sheet:
         record = JudgedRecord(record.document, meta=record.meta, links=record.links)
     model, learned = desk.model(), desk.service.upto
     suggestions = [] if model is None else model.suggest(text, SHOWN)
-    choices = tuple(_choice(desk, record, suggestion) for suggestion in suggestions)
+    choices = tuple(_choice(desk, record, s.category, s) for s in suggestions)
     title, about, body = in_parts(record.document, record.meta)
     shown = {choice.category for choice in choices}
-    ranked = 0 if model is None else len(model.categories)
+    others = {*record.labels, *record.rejected, *record.unsure} - shown
+    calibrated = ""
+    if model is not None and model.calibrator is not None:
+        calibrated = f"calibrated on {model.calibrator.decisions_:,} decisions"
     return Sheet(
         document,
         title,
@@ -162,9 +165,9 @@ def _laid_out(desk: Desk, document: str, version: int, *, blind: bool) -> Sheet:
         choices,
         f"{len(desk.categories) - len(choices):,} more",
         version,
-        tuple(_spoken(desk, record, name) for name in _said(record) - shown),
-        _rests_on(model),
-        ranked,
+        tuple(_choice(desk, record, name) for name in others),
+        calibrated,
+        0 if model is None else len(model.categories),
         desk.service.base or UNTRAINED if model is not None else "",
         record.aside,
         tuple(record.preferences),
@@ -197,49 +200,47 @@ def _is_short(value: str) -> bool:
 
 def choice_of(desk: Desk, document: str, category: str) -> Choice:
     """A category that was searched for, as it is shown beside the others."""
-    record = desk.store.record(document)
-    return _spoken(desk, record, category)
+    return _choice(desk, desk.store.record(document), category)
 
 
 def notes_on(store: Store, document: str) -> tuple[LoggedAct, ...]:
     """The notes on a document that are not undone, oldest first."""
-    rows = store.run(NOTES, (document,))
-    return tuple(
-        LoggedAct(seq, who, at, "note", note=note) for seq, who, at, note in rows
+    rows = store.run(SAID.format(NOTES), (document, -1))
+    return tuple(LoggedAct(*row) for row in rows)
+
+
+def _choice(
+    desk: Desk,
+    record: JudgedRecord,
+    name: str,
+    suggestion: Suggestion | None = None,
+) -> Choice:
+    """A category as it is shown, with what the ranker says of it, if anything."""
+    category = desk.categories.get(name)
+    choice = Choice(
+        name,
+        path_names(desk.categories, desk.tree, name),
+        note="" if category is None else category.note,
+        guideline="" if category is None else category.guideline,
+        stands=_stands(record, name),
+        examples=desk.examples.near(desk, name, record),
     )
-
-
-def _choice(desk: Desk, record: JudgedRecord, suggestion: Suggestion) -> Choice:
+    if suggestion is None:
+        return choice
+    chance = suggestion.probability
     return replace(
-        _spoken(desk, record, suggestion.category),
-        likely=""
-        if suggestion.probability is None
-        else in_percent(suggestion.probability),
+        choice,
+        likely="" if chance is None else in_percent(chance),
         favour=_told(suggestion.favour),
         against=_told(suggestion.against),
         rank=suggestion.rank,
         score=suggestion.score,
-        probability=suggestion.probability,
+        probability=chance,
     )
 
 
 def _told(parts: Iterable[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
     return tuple((term, part) for term, part in parts if abs(part) >= LEAST)
-
-
-def _spoken(desk: Desk, record: JudgedRecord, name: str) -> Choice:
-    """A category with all that does not depend on the ranker."""
-    found_category = desk.categories.get(name)
-    return Choice(
-        name,
-        path_names(desk.categories, desk.tree, name),
-        note="" if found_category is None else found_category.note,
-        guideline=""
-        if found_category is None
-        else getattr(found_category, "guideline", ""),
-        stands=_stands(record, name),
-        examples=desk.examples.near(desk, name, record),
-    )
 
 
 def _stands(record: JudgedRecord, name: str) -> str:
@@ -248,16 +249,6 @@ def _stands(record: JudgedRecord, name: str) -> str:
     if name in record.rejected:
         return "reject"
     return "unsure" if name in record.unsure else ""
-
-
-def _said(record: JudgedRecord) -> set[str]:
-    return {*record.labels, *record.rejected, *record.unsure}
-
-
-def _rests_on(model: TextRanker | None) -> str:
-    if model is None or model.calibrator is None:
-        return ""
-    return f"calibrated on {model.calibrator.decisions_:,} decisions"
 
 
 def marked(text: str, parts: Mapping[str, float]) -> Iterator[EvidencePiece]:
@@ -308,19 +299,17 @@ class Sheets:
     """
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock = RLock()
         self._kept: dict[Key, tuple[float, Sheet]] = {}
         self._ahead: set[Key] = set()
 
-    def put(self, who: str, sheet: Sheet, *, ahead: bool = False) -> Sheet:
+    def put(self, key: Key, sheet: Sheet, *, ahead: bool = False) -> Sheet:
         """Keep a sheet; return the one that is kept already, if there is one.
 
         ahead : nobody has seen it yet.
         """
-        key = (who, sheet.id, sheet.blind)
         with self._lock:
-            since, there = self._kept.get(key, (0.0, None))
-            if there is not None and there.version == sheet.version and _holds(since):
+            if there := self.get(key, sheet.version):
                 return there
             self._kept.pop(key, None)
             self._kept[key] = time.monotonic(), sheet
@@ -330,39 +319,33 @@ class Sheets:
             self._ahead &= self._kept.keys()
         return sheet
 
-    def is_unseen(self, who: str, document: str, *, blind: bool = False) -> bool:
+    def is_unseen(self, key: Key) -> bool:
         """Whether a sheet was laid out ahead, and nobody has looked at it yet."""
-        return (who, document, blind) in self._ahead
+        return key in self._ahead
 
-    def show(self, who: str, document: str, learned: int, *, blind: bool) -> None:
+    def show(self, key: Key, learned: int) -> None:
         """Somebody looks at it from now on; it is dropped if more is learned now."""
-        key = (who, document, blind)
         with self._lock:
             if key in self._ahead:
                 self._ahead.discard(key)
                 if self._kept[key][1].learned != learned:
                     del self._kept[key]
 
-    def get(
-        self, who: str, document: str, version: int, *, blind: bool = False
-    ) -> Sheet | None:
+    def get(self, key: Key, version: int) -> Sheet | None:
         """The sheet laid out for somebody, unless something was said since."""
         with self._lock:
-            since, sheet = self._kept.get((who, document, blind), (0.0, None))
-        if sheet is None or sheet.version != version:
-            return None
-        return sheet if _holds(since) else None
+            since, sheet = self._kept.get(key, (0.0, None))
+        recent = time.monotonic() - since < 60 * MINUTES
+        return sheet if sheet and sheet.version == version and recent else None
 
     def seen(self, document: str, who: str) -> dict[str, Seen]:
         """What somebody was shown of categories: the model, ranks and scores."""
         with self._lock:
             both = [self._kept.get((who, document, blind)) for blind in (False, True)]
-        shown = [entry for entry in both if entry is not None]
-        if not shown:
-            return {}
-        _, sheet = max(shown, key=lambda entry: entry[0])
+        shown = sorted((e for e in both if e is not None), key=itemgetter(0))
         return {
             choice.category: Seen(sheet.model, choice.rank, choice.score)
+            for _, sheet in shown[-1:]
             for choice in sheet.choices
             if choice.rank is not None
         }
@@ -372,10 +355,6 @@ class Sheets:
         with self._lock:
             self._kept.clear()
             self._ahead.clear()
-
-
-def _holds(since: float) -> bool:
-    return time.monotonic() - since < 60 * MINUTES
 
 
 EXAMPLES = 2
@@ -388,13 +367,8 @@ SELECT document FROM judgments
 WHERE category = (SELECT number FROM categories WHERE id = ? AND stands = 1)
 AND act IN ('assign', 'primary') GROUP BY document ORDER BY max(seq) DESC LIMIT ?
 """
+Example = tuple[str, str, frozenset[str]]  # id, title, words
 HOLDS = "SELECT 1 FROM labels WHERE document = ? AND category = ?"
-
-
-class _Example(NamedTuple):
-    id: str
-    title: str
-    words: frozenset[str]
 
 
 class CategoryExamples:
@@ -402,16 +376,16 @@ class CategoryExamples:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._kept: dict[str, list[_Example]] = {}
+        self._kept: dict[str, list[Example]] = {}
 
     def near(
         self, project: Project, category: str, record: Record
     ) -> tuple[tuple[str, str], ...]:
         """Id and title of two documents in a category, the most alike first."""
         vocabulary = _words(" ".join(record.document.fields.values()))
-        others = [e for e in self._of(project, category) if e.id != record.id]
-        others.sort(key=lambda e: -len(e.words & vocabulary))
-        return tuple((example.id, example.title) for example in others[:EXAMPLES])
+        others = [e for e in self._of(project, category) if e[0] != record.id]
+        others.sort(key=lambda example: -len(example[2] & vocabulary))
+        return tuple((id_, title) for id_, title, _ in others[:EXAMPLES])
 
     def forget(self, categories: Iterable[str]) -> None:
         """Look at the documents of these anew: some came, or went."""
@@ -424,22 +398,22 @@ class CategoryExamples:
         with self._lock:
             self._kept.clear()
 
-    def _of(self, project: Project, category: str) -> list[_Example]:
+    def _of(self, project: Project, category: str) -> list[Example]:
         examples = self._kept.get(category)
         if examples is None:
-            run = project.store.run
-            ids = [id_ for (id_,) in run(NEWEST, (category, SPARE_EXAMPLES)).fetchall()]
-            labelled = [id_ for id_ in ids if run(HOLDS, (id_, category)).fetchone()]
-            examples = [_example(project.store.document(id_)) for id_ in labelled]
+            store = project.store
+            rows = store.run(NEWEST, (category, SPARE_EXAMPLES)).fetchall()
+            documents = [
+                store.document(id_)
+                for (id_,) in rows
+                if store.run(HOLDS, (id_, category)).fetchone()
+            ]
+            examples = [(d.id, title_of(d), _words(d.text)) for d in documents]
             with self._lock:
                 while len(self._kept) >= CATEGORIES:
                     del self._kept[next(iter(self._kept))]
                 self._kept[category] = examples
         return examples
-
-
-def _example(document: Document) -> _Example:
-    return _Example(document.id, title_of(document), _words(document.text))
 
 
 def _words(text: str) -> frozenset[str]:

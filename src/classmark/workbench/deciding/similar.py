@@ -22,7 +22,6 @@ from classmark.workbench.store.log import Act, whoami
 if TYPE_CHECKING:
     from classmark.sparse import Rows
     from classmark.workbench.project import Project
-    from classmark.workbench.store.store import Store
     from classmark.workbench.team.desk import Desk
 
 
@@ -85,11 +84,11 @@ def decide_group(
     """
     store, who = project.store, who or whoami()
     store.document(document)
-    ids = [document, *(id_ for id_ in _waiting(store) if id_ != document)]
+    ids = [document, *(d.id for d in store.undecided() if d.id != document)]
     group = [ids[place] for place in groups_of(project, ids, alike)[0][1:]]
     with store.transaction():
-        still = set(_waiting(store))
-        others = [id_ for id_ in group if id_ in still]
+        waiting = {d.id for d in store.undecided()}
+        others = [id_ for id_ in group if id_ in waiting]
         first, note = decide(project, document, decision, who=who), decision.note
         entries = list(store.log(after=min(first.numbers) - 1))
         numbers = [
@@ -115,10 +114,6 @@ def _named(others: Sequence[str]) -> str:
         f" and {len(others) - GROUPS_SHOWN} more" if len(others) > GROUPS_SHOWN else ""
     )
     return f"and of {len(others)} like it: {', '.join(others[:GROUPS_SHOWN])}{more}"
-
-
-def _waiting(store: Store) -> list[str]:
-    return [document.id for document in store.undecided()]
 
 
 def groups_of(

@@ -1,21 +1,31 @@
-"""Which categories for this text, and why?"""
+"""Which categories for a text, and why; and where in the tree it can be put for sure.
+
+The place of a document is a leaf, a category higher up, or nowhere.
+"""
 
 from __future__ import annotations
 
 import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import islice
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from classmark.arrays import Ints
+from classmark.formats.records import Record
 from classmark.formats.text_files import open_bytes, whole_text
 from classmark.problems import Mistake
 from classmark.rankers.calibration import ENOUGH
-from classmark.taxonomy.category import path_names
-from classmark.workbench.results import Explained
+from classmark.taxonomy.category import ACTIVE, path_names
+from classmark.workbench.learning.models import how_to_place
+from classmark.workbench.results import Cell, Explained, Place, Table
 
 if TYPE_CHECKING:
-    from classmark.rankers.text_ranker import TextRanker
     from classmark.workbench.project import Project
-    from classmark.workbench.team.desk import Desk
 
 
 def suggest(
@@ -34,7 +44,15 @@ def suggest(
     if k < 1:
         raise Mistake(f"k is {k}: ask for at least one category")
     model = project.require_model()
-    least = _least(model, min_probability)
+    if min_probability is not None and not 0 <= min_probability <= 1:
+        raise Mistake(
+            f"min-probability is {min_probability}: give a number from 0 to 1"
+        )
+    if min_probability is not None and model.calibrator is None:
+        raise Mistake(
+            "min-probability needs a calibrated model: train again with "
+            f"{ENOUGH} or more labelled documents"
+        )
     decisions = None if model.calibrator is None else model.calibrator.decisions_
     categories, tree = project.categories, project.tree
     return [
@@ -49,22 +67,8 @@ def suggest(
             decisions,
         )
         for suggestion in model.suggest(text, k, terms)
-        if suggestion.probability is None or suggestion.probability >= least
+        if (suggestion.probability or 0.0) >= (min_probability or 0.0)
     ]
-
-
-def _least(model: TextRanker, probability: float | None) -> float:
-    """The least probability to be shown, once it is known that it can be told."""
-    if probability is None:
-        return 0.0
-    if not 0 <= probability <= 1:
-        raise Mistake(f"min-probability is {probability}: give a number from 0 to 1")
-    if model.calibrator is None:
-        raise Mistake(
-            "min-probability needs a calibrated model: train again with "
-            f"{ENOUGH} or more labelled documents"
-        )
-    return probability
 
 
 def wanted_text(
@@ -86,17 +90,109 @@ def wanted_text(
         return whole_text(stream, str(path))
 
 
-MOST = 1000  # categories for a text
+PRECISION = 0.95
+CELLS = 1 << 23  # scores held at once: 64 MiB
 
 
-def suggest_for(
-    desk: Desk,
-    text: str,
-    k: int = 5,
-    terms: int = 5,
-    min_probability: float | None = None,
-) -> list[Explained]:
-    """The best categories for a text, with path and evidence; see ``suggest``."""
-    if k > MOST:
-        raise Mistake(f"k is {k}: ask for at most {MOST} categories")
-    return suggest(desk, text, k, terms, min_probability)
+def place(
+    project: Project,
+    documents: Sequence[str] = (),
+    precision: float = PRECISION,
+    top: int = 20,
+) -> Table:
+    """Put documents in the tree, as deep as can be said; without names, those waiting.
+
+    top : how many of those waiting, 0 for all.
+    """
+    if top < 0:
+        raise Mistake(f"n is {top}: ask for one document or more, or 0 for all")
+    store = project.store
+    chosen = [store.document(id_) for id_ in documents]
+    if not documents:
+        chosen = list(islice(store.undecided(), top or None))
+    texts = [project.text_of(Record(document)) for document in chosen]
+    places = places_of_texts(project, texts, precision)
+    rows: list[dict[str, Cell]] = [
+        {
+            "document": document.id,
+            "kind": put.kind,
+            "category": put.category,
+            "place": " › ".join(put.path) or None,
+            "probability": put.probability,
+        }
+        for document, put in zip(chosen, places, strict=True)
+    ]
+    return Table("Places", rows, _note(places, precision))
+
+
+def place_if_any(project: Project, text: str) -> Place | None:
+    """The place of a text; None where the model cannot say where to stop."""
+    if project.once(how_to_place) is None:
+        return None
+    return places_of_texts(project, [text], PRECISION)[0]
+
+
+def places_of_texts(
+    project: Project, texts: Sequence[str], precision: float
+) -> list[Place]:
+    """The place of each text, in the tree the model was trained with."""
+    model = project.require_model()
+    learned = project.once(how_to_place)
+    if learned is None:
+        raise Mistake(
+            "the model in service cannot say where to stop in a tree: train it on "
+            f"{ENOUGH} or more labelled documents, with a taxonomy of several levels"
+        )
+    back_off, now = learned[0].at(precision), learned[1]
+    categories, tree = project.categories, project.tree
+    columns = _columns(model.categories, back_off.classes_, now)
+    places = []
+    size = max(1, CELLS // max(1, len(model.categories)))
+    for low in range(0, len(texts), size):
+        scores = model.scores(texts[low : low + size])
+        wide = np.pad(scores, ((0, 0), (0, 1)), constant_values=-inf)
+        for node, kind, chance in zip(*back_off.place(wide[:, columns]), strict=True):
+            there = None if node is None else now(node)
+            above = tree.path(there) if there in categories else []
+            while above and categories[above[-1]].status != ACTIVE:
+                above.pop()
+            category = above[-1] if above else None
+            moved = "inner" if category else "left"
+            path = () if category is None else path_names(categories, tree, category)
+            shown = kind if category == there else moved
+            places.append(Place(shown, category, path, float(chance)))
+    return places
+
+
+def _columns(
+    categories: Sequence[str], classes: Sequence[str], now: Callable[[str], str]
+) -> Ints:
+    """The column of each class, −1 if it has none; of merged ones, one has it.
+
+    That is the one whose id has stayed, else the first.
+    """
+    column = {id_: at for at, id_ in enumerate(categories)}
+    owner: dict[str, str] = {}
+    for class_ in classes:
+        id_ = now(class_)
+        owner[id_] = class_ if class_ == id_ else owner.get(id_, class_)
+    mine = (now(class_) if owner[now(class_)] == class_ else "" for class_ in classes)
+    return np.array([column.get(id_, -1) for id_ in mine], np.int64)
+
+
+def _note(places: Sequence[Place], precision: float) -> str:
+    if not places:
+        return "no document is waiting: every one is decided or set aside"
+    count = Counter(put.kind for put in places)
+    shares = ", ".join(
+        f"{count[kind]} {words}"
+        for kind, words in (
+            ("leaf", "at a leaf"),
+            ("inner", "higher up"),
+            ("left", "left to the expert"),
+        )
+    )
+    return (
+        f"{shares}; {100 * precision:g} % of the documents placed are to be right: "
+        "at a right category or one above it"
+    )

@@ -216,23 +216,22 @@ def present_id(store: Store, numbers: Mapping[str, int]) -> Callable[[str], str]
 
     numbers : the ids then, and the numbers of the categories, which never change.
     """
-    ids: dict[int, str] = {}
-    joined: dict[int, int] = {}
-    for number, id_, stands, other in store.run(
-        "SELECT number, id, stands, joined FROM categories"
-    ):
-        if stands:
-            ids[number] = id_
-        elif other is not None:
-            joined[number] = other
+    names = present_ids(store)
+    return lambda id_: names.get(numbers.get(id_, -1), id_)
 
-    def called(id_: str) -> str:
-        number: int = numbers.get(id_, -1)
-        while number in joined:
-            number = joined[number]
-        return ids.get(number, id_)
 
-    return called
+def present_ids(store: Store) -> dict[int, str]:
+    """Number → the id that a category has now; merged, that of what it is in."""
+    rows = store.run("SELECT number, id, stands, joined FROM categories").fetchall()
+    names = {number: id_ for number, id_, stands, _ in rows if stands}
+    joined = {n: into for n, _, stands, into in rows if not stands and into is not None}
+    for number in joined:
+        at = number
+        while at in joined:
+            at = joined[at]
+        if at in names:
+            names[number] = names[at]
+    return names
 
 
 def _present_id(project: Project) -> Callable[[str], str]:

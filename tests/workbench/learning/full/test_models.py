@@ -9,8 +9,8 @@ from classmark.problems import Mistake
 from classmark.taxonomy.category import Category
 from classmark.workbench.categories import edit
 from classmark.workbench.deciding import suggest
-from classmark.workbench.deciding.place import place, place_if_any
 from classmark.workbench.deciding.queue import queue
+from classmark.workbench.deciding.suggest import place, place_if_any
 from classmark.workbench.learning import models
 from classmark.workbench.learning.models import (
     PathCalibrator,

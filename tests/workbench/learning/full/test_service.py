@@ -16,7 +16,7 @@ from classmark.taxonomy.category import Category
 from classmark.workbench.categories import edit
 from classmark.workbench.deciding.decide import Decision, decide, next_for, undo_for
 from classmark.workbench.deciding.sheet import lay_out
-from classmark.workbench.deciding.suggest import suggest, suggest_for
+from classmark.workbench.deciding.suggest import suggest
 from classmark.workbench.learning.live import Overtaken, learn_at_once, open_learner
 from classmark.workbench.learning.rebuild import rebuild
 from classmark.workbench.learning.train import train
@@ -37,7 +37,7 @@ def assert_as_the_log_says(folder):
 def test_a_decision_is_learned_soon_and_kept_at_the_end(tmp_path):
     with new_desk(tmp_path / "shelf") as desk:
         with pytest.raises(Mistake, match="no model yet"):
-            suggest_for(desk, "honey")
+            suggest(desk, "honey")
         with desk.events.subscribe() as listener:
             say_at(desk, "b1", "bees")
             assert desk.learned(30)
@@ -45,8 +45,8 @@ def test_a_decision_is_learned_soon_and_kept_at_the_end(tmp_path):
         assert kinds == ["decided", "learned"]
         say_at(desk, "c1", "candles")
         assert desk.learned(30)
-        assert suggest_for(desk, "honey", 1)[0].category == "bees"
-        many = [suggest_for(desk, text, 1) for text in ("honey", "a wick")]
+        assert suggest(desk, "honey", 1)[0].category == "bees"
+        many = [suggest(desk, text, 1) for text in ("honey", "a wick")]
         assert [found[0].category for found in many] == ["bees", "candles"]
         upto = desk.service.upto
     with Project(desk.folder) as project:
@@ -74,7 +74,7 @@ def test_many_ask_while_it_learns(tmp_path):
         def ask(_):
             asked = 0
             while not over.is_set():
-                found = suggest_for(desk, "honey wick dough new 3 word", 3)
+                found = suggest(desk, "honey wick dough new 3 word", 3)
                 assert 1 <= len(found) <= 3
                 lay_out(desk, "b3", f"reader {asked}")
                 asked += 1
@@ -115,7 +115,7 @@ def test_random_acts_at_the_desk_are_as_the_log_says(tmp_path, seed):
             acts.act()
         say_at(desk, "b1", acts.fresh_active())
         assert desk.learned(30)
-        shown = [s.category for s in suggest_for(desk, "honey and a flame", 20)]
+        shown = [s.category for s in suggest(desk, "honey and a flame", 20)]
     with Project(desk.folder) as project:
         assert [s.category for s in suggest(project, "honey and a flame", 20)] == shown
     assert_as_the_log_says(desk.folder)
@@ -138,7 +138,7 @@ def test_the_write_lock_is_free_while_it_learns(tmp_path, monkeypatch):
         assert begun.wait(30)
         started = time.perf_counter()
         say_at(desk, "d3", "bread")
-        suggest_for(desk, "honey")
+        suggest(desk, "honey")
         assert time.perf_counter() - started < 5
         assert not desk.learned(0)
         go_on.set()
@@ -222,7 +222,7 @@ def test_what_others_do_is_noticed(tmp_path):
         assert desk.learned(30)
         assert "wasps" in desk.categories
         assert desk.tally() == "7 of 11 decided"
-        assert suggest_for(desk, "wasp nest", 1)[0].category == "wasps"
+        assert suggest(desk, "wasp nest", 1)[0].category == "wasps"
         with Project(desk.folder) as other:
             train(other)
         desk.learn_soon()
@@ -252,7 +252,7 @@ def test_a_model_that_only_training_changes(tmp_path):
         train(project)
     with Desk(folder) as desk:
         assert desk.service.learner is None
-        assert suggest_for(desk, "honey in a hive", 1)[0].category == "bees"
+        assert suggest(desk, "honey in a hive", 1)[0].category == "bees"
         assert next_for(desk, "ada") == "n"
         sheet = lay_out(desk, "n", "ada")
         say_at(desk, "n", sheet.choices[0].category)
@@ -260,7 +260,7 @@ def test_a_model_that_only_training_changes(tmp_path):
         with desk.writing() as project:
             edit.rename(project, "bees", new_id="honey bees")
         assert desk.learned(30)
-        assert suggest_for(desk, "honey in a hive", 1)[0].category == "honey bees"
+        assert suggest(desk, "honey in a hive", 1)[0].category == "honey bees"
 
 
 @pytest.mark.parametrize("settings", [{}, {"learner": "rocchio"}])
@@ -296,7 +296,7 @@ def test_too_much_is_left_to_training(tmp_path, monkeypatch):
         desk.learn_soon()
         _until(lambda: desk.model() is not None)
         assert desk.service.learner is not None
-        assert suggest_for(desk, "honey", 1)[0].category == "bees"
+        assert suggest(desk, "honey", 1)[0].category == "bees"
 
 
 def test_it_is_saved_from_time_to_time(tmp_path, monkeypatch):

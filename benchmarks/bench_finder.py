@@ -13,6 +13,7 @@ from types import SimpleNamespace
 
 from classmark.taxonomy.category import Category, taxonomy_of
 from classmark.workbench.categories.find import find_categories, finder_of
+from classmark.workbench.store.state import State
 
 SYLLABLES = ("ba", "re", "ton", "mi", "sel", "kor", "an", "chi", "pla", "ver", "graph")
 WORDS = 40_000
@@ -70,7 +71,7 @@ def typed(kind: str, category: Category, draw: random.Random) -> str:
 def main(nodes: int) -> None:
     """Print a row for each way of asking."""
     draw = random.Random(1)  # noqa: S311 (words, no secrets)
-    shelf = Shelf()
+    shelf = Shelf(state=State())
     listed = made_up(nodes, draw)
     shelf.categories = {category.id: category for category in listed}
     shelf.tree = taxonomy_of(listed)

@@ -140,21 +140,21 @@ def level_of(project: Project, of: str | None = None, after: int = 0) -> Level:
 
 def tree_to(project: Project, category: str | None = None) -> Level:
     """The top of the tree, opened down to a category."""
-    if category is None:
-        return level_of(project)
-    return _opened(project, None, project.tree.path(_category(project, category).id))
+    path = []
+    if category is not None:
+        path = project.tree.path(_category(project, category).id)
+    return _opened(project, None, path)
 
 
 def _opened(project: Project, of: str | None, path: Sequence[str]) -> Level:
     """A level with the first of the path opened."""
     if not path:
         return level_of(project, of)
-    first = path[0]
-    level = level_of(
-        project, of, _daughters(project, of).index(first) // AT_ONCE * AT_ONCE
-    )
+    first, *rest = path
+    place = _daughters(project, of).index(first)
+    level = level_of(project, of, place - place % AT_ONCE)
     twigs = [
-        replace(twig, open=_opened(project, first, path[1:]))
+        replace(twig, open=_opened(project, first, rest))
         if twig.category.id == first and twig.daughters
         else twig
         for twig in level.twigs
@@ -170,10 +170,7 @@ def node_of(project: Project, id_: str) -> Node:
         _twigs(project, [id_])[0],
         _with_names(project, project.tree.path(id_)),
         _with_names(project, parents[1:]),
-        tuple(
-            (document, title_of(project.store.document(document)))
-            for document in newest
-        ),
+        tuple((id_, title_of(project.store.document(id_))) for id_ in newest),
     )
 
 
@@ -230,7 +227,7 @@ def _twigs(project: Project, ids: Sequence[str]) -> list[Twig]:
             categories[id_],
             here[id_],
             below.get(id_, 0),
-            len(tree.below(tree.number(id_))),
+            len(tree.children(id_)),
             ranked.get(id_, SuggestionCounts()),
         )
         for id_ in ids

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from classmark.formats.text_files import open_bytes, whole_text
 from classmark.problems import Mistake
@@ -41,7 +41,6 @@ from classmark.workbench.store.log import (
 )
 
 if TYPE_CHECKING:
-    from classmark.taxonomy.tree import Taxonomy
     from classmark.workbench.project import Project
     from classmark.workbench.store.store import Store
 
@@ -101,7 +100,7 @@ def rename(
         if new_id is not None:
             _require_name(new_id)
             project.store.number_of(id_)
-            edits.rename(_tree(project.store), id_, new_id)
+            edits.rename(taxonomy_of(project.store.categories()), id_, new_id)
             fields["id"] = new_id
         seq = _change_fields(project.store, "rename", id_, fields, who)
     return Logged((seq,), f"renamed {id_} to {new_id or label}")
@@ -140,7 +139,7 @@ def move(project: Project, id_: str, under: str | None, who: str = "") -> Logged
     with store.transaction():
         store.number_of(id_)
         above = None if under is None else store.number_of(under)
-        edits.move(_tree(store), id_, under)
+        edits.move(taxonomy_of(store.categories()), id_, under)
         parents = as_json([] if above is None else [above])
         seq = _change_fields(store, "move", id_, {"parents": parents}, who, above)
     return Logged((seq,), f"moved {id_} under {under or 'nothing'}")
@@ -158,7 +157,7 @@ def merge(project: Project, id_: str, into: str, who: str = "") -> Logged:
     store, who = project.store, who or whoami()
     with store.transaction():
         number, target = store.number_of(id_), store.number_of(into)
-        edits.merge(_tree(store), id_, into)
+        edits.merge(taxonomy_of(store.categories()), id_, into)
         rows = store.category_rows()
         after: dict[int, Row] = {number: rows[number] | {"stands": 0, "joined": target}}
         for child, row in rows.items():
@@ -203,20 +202,11 @@ def split(
             parents = json.loads(str(rows[number]["parents"]))
             new = replace(new, parents=tuple(str(rows[p]["id"]) for p in parents))
         seq = _add(store, new, who, "split", number)
-        acts = [
-            act
-            for document in dict.fromkeys(documents)
-            for act in (
-                Act(document, REMOVE, id_, within=seq),
-                Act(
-                    document,
-                    labels[document][0],
-                    new.id,
-                    labels[document][1],
-                    within=seq,
-                ),
-            )
-        ]
+        acts = []
+        for document in dict.fromkeys(documents):
+            act, grade = labels[document]
+            acts.append(Act(document, REMOVE, id_, within=seq))
+            acts.append(Act(document, act, new.id, grade, within=seq))
         numbers = store.judge(acts, who)
     sentence = f"split {new.id} off from {id_} (documents moved: {len(numbers) // 2})"
     return Logged((seq, *numbers), sentence)
@@ -271,7 +261,7 @@ def _add(
     store: Store, new: Category, who: str, act: str = "add", of: int | None = None
 ) -> int:
     _require_name(new.id)
-    edits.add(_tree(store), new.id)
+    edits.add(taxonomy_of(store.categories()), new.id)
     parents = {parent: store.number_of(parent) for parent in new.parents}
     (last,) = store.run("SELECT coalesce(max(number), 0) FROM categories").fetchone()
     number = int(last) + 1
@@ -301,10 +291,6 @@ def _log(
     return store.append(Act(None, act, changes=changes), who or whoami(), pair)
 
 
-def _tree(store: Store) -> Taxonomy:
-    return taxonomy_of(store.categories())
-
-
 def _require_name(id_: str) -> None:
     if not id_.strip():
         raise Mistake("a category needs an id: give one or more visible characters")
@@ -330,30 +316,47 @@ class TaxonomyChange:
 
 def foresee(project: Project, change: TaxonomyChange) -> tuple[str, ...]:
     """What a change would do, in sentences; a ``Mistake`` where it cannot be done."""
-    foreseen = _kind(change).foreseen
+    _require_act(change)
     if change.act != "add" or change.category:
         _require_category(project, change.category)
-    return tuple(foreseen(project, change))
+    return tuple(CHANGES[change.act](project, change))
 
 
 def carry_out(project: Project, change: TaxonomyChange, who: str) -> Logged:
     """Write a change to the log; it can be undone."""
-    return _kind(change).carried_out(project, change, who)
+    _require_act(change)
+    id_, to, label = change.category, change.to, change.label
+    match change.act:
+        case "add":
+            logged = add(project, new_category(change.id, label, id_ or None), who)
+        case "rename":
+            new_id = change.id or None
+            logged = rename(project, id_, label=label or None, new_id=new_id, who=who)
+        case "move":
+            logged = move(project, id_, to or None, who)
+        case "merge":
+            logged = merge(project, id_, to, who)
+        case "split":
+            new = new_category(change.id, label)
+            logged = split(project, id_, new, change.documents, who)
+        case "retire":
+            logged = retire(project, id_, who)
+        case _:
+            texts = dict(change.description or {})
+            lines = texts.pop("synonyms", None)
+            names = None if lines is None else [n.strip() for n in lines.splitlines()]
+            logged = describe(project, id_, texts, names, who)
+    return logged
 
 
-def _kind(change: TaxonomyChange) -> ChangeKind:
+def _require_act(change: TaxonomyChange) -> None:
     if change.act not in CHANGES:
         raise Mistake(f"act is {change.act!r}: use {', '.join(CHANGES)}")
-    return CHANGES[change.act]
 
 
 def _require_category(project: Project, id_: str) -> None:
     if id_ not in project.categories:
         raise Mistake(f"there is no category {id_!r}: search for it, and choose one")
-
-
-def _documents(project: Project, change: TaxonomyChange) -> int:
-    return project.state.counts[change.category]
 
 
 def _path(project: Project, id_: str) -> str:
@@ -368,7 +371,7 @@ def _foresee_add(project: Project, change: TaxonomyChange) -> Sentences:
         yield f"“{name}” becomes a new category at the top."
         return
     yield f"“{name}” becomes a new category under {_path(project, change.category)}."
-    documents = _documents(project, change)
+    documents = project.state.counts[change.category]
     if project.tree.is_leaf(change.category) and documents:
         yield f"Documents of the category above that stay there: {documents:,}."
 
@@ -378,7 +381,7 @@ def _foresee_rename(project: Project, change: TaxonomyChange) -> Sentences:
         raise Mistake("give a new label, a new id, or both")
     if change.id:
         edits.rename(project.tree, change.category, change.id)
-    documents = _documents(project, change)
+    documents = project.state.counts[change.category]
     yield f"{_path(project, change.category)} is called “{change.label or change.id}”."
     if change.id and change.id != change.category:
         yield f"Its id {change.category} becomes {change.id}."
@@ -422,7 +425,7 @@ def _foresee_split(project: Project, change: TaxonomyChange) -> Sentences:
     moving = len(change.documents)
     if not 1 <= moving <= SPLITS:
         raise Mistake(f"tick the documents that go to the new category (1 to {SPLITS})")
-    staying = max(0, _documents(project, change) - moving)
+    staying = max(0, project.state.counts[change.category] - moving)
     name, beside = change.label or change.id, _path(project, change.category)
     yield f"“{name}” becomes a new category beside {beside}."
     yield f"Documents that go there: {moving:,}; that stay: {staying:,}."
@@ -431,7 +434,7 @@ def _foresee_split(project: Project, change: TaxonomyChange) -> Sentences:
 def _foresee_retire(project: Project, change: TaxonomyChange) -> Sentences:
     if project.categories[change.category].status == DEPRECATED:
         raise Mistake(f"{change.category} is retired already")
-    documents = _documents(project, change)
+    documents = project.state.counts[change.category]
     name = _path(project, change.category)
     yield f"{name} is suggested no more, and takes no new document."
     yield f"Documents that stay there: {documents:,}."
@@ -442,43 +445,12 @@ def _foresee_describe(project: Project, change: TaxonomyChange) -> Sentences:
     yield f"{_path(project, change.category)} is described anew: {fields}."
 
 
-def _describe(project: Project, change: TaxonomyChange, who: str) -> Logged:
-    description = dict(change.description or {})
-    names = description.pop("synonyms", None)
-    synonyms = None if names is None else [n.strip() for n in names.splitlines()]
-    return describe(project, change.category, description, synonyms, who)
-
-
-class ChangeKind(NamedTuple):
-    """What a change would do, in sentences, and the act that does it."""
-
-    foreseen: Callable[[Project, TaxonomyChange], Sentences]
-    carried_out: Callable[[Project, TaxonomyChange, str], Logged]
-
-
-CHANGES = {
-    "add": ChangeKind(
-        _foresee_add,
-        lambda p, c, who: add(p, new_category(c.id, c.label, c.category or None), who),
-    ),
-    "rename": ChangeKind(
-        _foresee_rename,
-        lambda p, c, who: rename(
-            p, c.category, label=c.label or None, new_id=c.id or None, who=who
-        ),
-    ),
-    "move": ChangeKind(
-        _foresee_move, lambda p, c, who: move(p, c.category, c.to or None, who)
-    ),
-    "merge": ChangeKind(
-        _foresee_merge, lambda p, c, who: merge(p, c.category, c.to, who)
-    ),
-    "split": ChangeKind(
-        _foresee_split,
-        lambda p, c, who: split(
-            p, c.category, new_category(c.id, c.label), c.documents, who
-        ),
-    ),
-    "retire": ChangeKind(_foresee_retire, lambda p, c, who: retire(p, c.category, who)),
-    "describe": ChangeKind(_foresee_describe, _describe),
+CHANGES: Mapping[str, Callable[[Project, TaxonomyChange], Sentences]] = {
+    "add": _foresee_add,
+    "rename": _foresee_rename,
+    "move": _foresee_move,
+    "merge": _foresee_merge,
+    "split": _foresee_split,
+    "retire": _foresee_retire,
+    "describe": _foresee_describe,
 }

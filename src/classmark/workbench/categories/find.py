@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -64,18 +64,15 @@ class Wordings:
 
     def __init__(self, texts: Sequence[dict[str, float]]) -> None:
         self.size = len(texts)
-        number: dict[str, int] = {}
-        which = [number.setdefault(w, len(number)) for words in texts for w in words]
+        self.words = sorted({word for words in texts for word in words})
+        place = {word: at for at, word in enumerate(self.words)}
+        at = np.array([place[word] for words in texts for word in words], np.int64)
         counts = np.array([len(words) for words in texts], np.int64)
         weights = np.array([w for words in texts for w in words.values()], np.float32)
-        self.words = sorted(number)
-        place = np.empty(len(number), np.int64)
-        place[[number[word] for word in self.words]] = np.arange(len(number))
-        at = place[np.array(which, np.int64)]
         order = np.argsort(at, kind="stable")
         self._owner = np.repeat(np.arange(self.size), counts)[order]
         self._weight = weights[order]
-        self._start = np.searchsorted(at[order], np.arange(len(number) + 1))
+        self._start = np.searchsorted(at[order], np.arange(len(place) + 1))
 
     def like(self, word: str) -> Likeness:
         """How much each text is like a plain word, shape (size,); 0 : not at all."""
@@ -102,8 +99,6 @@ class Wordings:
     def _prefixed(self, word: str) -> tuple[int, int]:
         """The range of words that begin so."""
         first = bisect_left(self.words, word)
-        if first == len(self.words) or not self.words[first].startswith(word):
-            return first, first
         return first, bisect_left(self.words, word + AFTER, first)
 
     @cached_property
@@ -192,8 +187,18 @@ def find_categories(
     words = plain(text).split()[:MOST_WORDS]
     if not words:
         return []
-    best = finder_of(project).best(words, top, retired=retired)
-    return [_hit(project, category, words) for category in best]
+    categories, tree = project.categories, project.tree
+    return [
+        CategoryHit(
+            c.id,
+            c.name,
+            path_names(categories, tree, c.id) if c.id in tree else (c.name,),
+            pieces(c.name, words),
+            *_also(c, words),
+            retired=c.status != ACTIVE,
+        )
+        for c in finder_of(project).best(words, top, retired=retired)
+    ]
 
 
 def finder_of(project: Project) -> Finder:
@@ -232,14 +237,12 @@ class Finder:
 
     def best(self, words: Sequence[str], top: int, *, retired: bool) -> list[Category]:
         """The best categories for some plain words."""
-        rated = list(self.rated(words))
-        if self.base is not None:
-            rated += [
-                (rate, category)
-                for rate, category in self.base.rated(words)
-                if self.now.get(category.id) == category
-            ]
-        rated = [pair for pair in rated if retired or pair[1].status == ACTIVE]
+        older = () if self.base is None else self.base.rated(words)
+        rated = [
+            (rate, c)
+            for rate, c in chain(self.rated(words), older)
+            if self.now.get(c.id) == c and (retired or c.status == ACTIVE)
+        ]
         text = " ".join(words)
         rated.sort(key=lambda pair: _order(text, *pair))
         most = round(rated[0][0] // 1) if rated else 0
@@ -294,15 +297,6 @@ def _weighted_words(category: Category) -> dict[str, float]:
     return weights
 
 
-def _hit(project: Project, category: Category, words: Sequence[str]) -> CategoryHit:
-    also, source = _also(category, words)
-    path: tuple[str, ...] = (category.name,)
-    if category.id in project.tree:
-        path = path_names(project.categories, project.tree, category.id)
-    name, retired = pieces(category.name, words), category.status != ACTIVE
-    return CategoryHit(category.id, category.name, path, name, also, source, retired)
-
-
 def _also(
     category: Category, words: Sequence[str]
 ) -> tuple[tuple[MarkedText, ...], str]:
@@ -350,9 +344,6 @@ def _places(text: str, word: str) -> list[tuple[int, int]]:
         letters = [plain(letter) for letter in text]
         line = "".join(letters)
         at = [i for i, letter in enumerate(letters) for _ in letter]
-    starts, start = list[int](), 0
-    while (start := line.find(word, start)) >= 0:
-        starts.append(start)
-        start += 1
+    starts = [match.start() for match in re.finditer(f"(?={re.escape(word)})", line)]
     opening = [p for p in starts if p == 0 or not line[p - 1].isalnum()]
     return [(at[p], at[p + len(word) - 1] + 1) for p in opening or starts]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -187,13 +187,11 @@ def overview(project: Project) -> Overview:
     )
 
 
-def branch_counts(project: Project) -> Mapping[str, int]:
-    """Category → how many documents it has with all below it, each counted once."""
-    return project.once(_branch_counts)
+def branch_counts(project: Project) -> dict[str, int]:
+    """Category → how many documents it has with all below it, each counted once.
 
-
-def _branch_counts(project: Project) -> dict[str, int]:
-    """Walk up from all labels at once; documents of several labels count once."""
+    Walks up from all labels at once; documents of several labels are pairs until then.
+    """
     tree, labels = project.tree, list(project.state.labels.values())
     number = {name: node for node, name in enumerate(tree.nodes)}
     nodes = np.array([number.get(n, -1) for names in labels for n in names], np.int64)
@@ -220,7 +218,7 @@ def ranked_by_log(store: Store, ids: Sequence[str]) -> dict[str, SuggestionCount
 
 def _twigs(project: Project, ids: Sequence[str]) -> list[Twig]:
     categories, tree = project.categories, project.tree
-    here, below = project.state.counts, branch_counts(project)
+    here, below = project.state.counts, project.once(branch_counts)
     ranked = ranked_by_log(project.store, ids) if ids else {}
     return [
         Twig(

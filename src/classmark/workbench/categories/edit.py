@@ -393,7 +393,7 @@ def _foresee_move(project: Project, change: TaxonomyChange) -> Sentences:
         _require_category(project, change.to)
     edits.move(project.tree, change.category, change.to or None)
     below = len(project.tree.descendants(change.category))
-    documents = branch_counts(project).get(change.category, 0)
+    documents = project.once(branch_counts).get(change.category, 0)
     target = _path(project, change.to) if change.to else "the top"
     along = f" and what stands below it ({below:,})" if below else ""
     yield f"{_path(project, change.category)}{along} goes to {target}."

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Ints
 from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.sparse import Rows, take
@@ -194,7 +194,9 @@ def _described(
     prefix = _prefix_of_ids(project, node)
     for cluster, stems in enumerate(stems_of):
         members = np.flatnonzero(clusters == cluster)
-        cosines = _cosines_to_centre(take(rows, members))
+        matrix = take(rows, members).to_scipy().astype(np.float64)
+        total = np.asarray(matrix.sum(axis=0)).ravel()
+        cosines = matrix @ (total / np.linalg.norm(total))
         nearest = [ids[members[i]] for i in np.argsort(-cosines, kind="stable")]
         terms = _words_of(project, collection, nearest[:LOOKED_AT], stems)
         id_ = free_id(prefix, terms or (f"part {cluster + 1}",), ids_in_use)
@@ -247,13 +249,6 @@ def free_id(prefix: str, terms: Sequence[str], ids_in_use: set[str]) -> str:
     names = [prefix + name.replace(" ", "-") for name in names]
     numbered = (f"{names[0]}-{count}" for count in range(2, len(ids_in_use) + 3))
     return next(name for name in chain(names, numbered) if name not in ids_in_use)
-
-
-def _cosines_to_centre(rows: Rows) -> Floats:
-    """The cosine of each unit row with the sum of all."""
-    matrix = rows.to_scipy().astype(np.float64)
-    total = np.asarray(matrix.sum(axis=0)).ravel()
-    return np.asarray(matrix @ (total / np.linalg.norm(total)))
 
 
 def _digest(store: Store, documents: Sequence[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
@@ -88,8 +88,6 @@ def decide(
     with store.transaction():
         new = {*decision.assign, *decision.primary, *decision.unsure}
         require_open(store, sorted(new | {n for pair in decision.over for n in pair}))
-        for name in (*decision.reject, *decision.remove):
-            store.number_of(name)
         numbers = store.judge(acts[:1] if together else acts, who or whoami())
         rest = [act._replace(within=numbers[0]) for act in acts[len(numbers) :]]
         numbers += store.judge(rest, who or whoami())
@@ -130,12 +128,10 @@ def rank_of(scores: Floats, column: int) -> int:
 
 def pairs_of(project: Project, texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
     """Read each «winner:loser»."""
-    pairs = list(texts)
-    ids = {c.id for c in project.store.categories()} if pairs else set()
-    return tuple(pair_of(text, ids) for text in pairs)
+    return tuple(pair_of(text, project.categories) for text in texts)
 
 
-def pair_of(text: str, ids: set[str]) -> tuple[str, str]:
+def pair_of(text: str, ids: Collection[str]) -> tuple[str, str]:
     """Read «winner:loser»; ids may hold colons themselves.
 
     >>> pair_of("a:b:c", {"a:b", "c"})

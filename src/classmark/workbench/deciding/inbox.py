@@ -204,27 +204,17 @@ def start_in(desk: Desk, who: str, order: str, filters: Filters) -> None:
 
 
 def rows_of(desk: Desk, ids: Sequence[str]) -> list[InboxRow]:
-    """Documents as the inbox shows them."""
+    """Documents as the inbox shows them; those not looked at yet are, now."""
     documents = [desk.store.document(id_) for id_ in ids]
-    guesses = _guessed(desk, documents)
-    labels = desk.state.labels
+    labels, best, model = desk.state.labels, desk.guesses.best, desk.model()
+    missing = [document for document in documents if document.id not in best]
+    if model is not None and missing:
+        _, guesses = best_guesses(desk, model, missing)
+        best = best | {guess.document: guess for guess in guesses if guess}
     return [
-        _row(desk, document, guesses.get(document.id), labels.get(document.id, ()))
+        _row(desk, document, best.get(document.id), labels.get(document.id, ()))
         for document in documents
     ]
-
-
-def _guessed(desk: Desk, documents: Sequence[Document]) -> dict[str, Guess]:
-    """Document → the best guess; those not looked at in the background yet, now."""
-    guess_of = {
-        d.id: g for d in documents if (g := desk.guesses.best.get(d.id)) is not None
-    }
-    model, missing = desk.model(), [d for d in documents if d.id not in guess_of]
-    if model is None or not missing:
-        return guess_of
-    _, guesses = best_guesses(desk, model, missing)
-    guess_of |= {guess.document: guess for guess in guesses if guess is not None}
-    return guess_of
 
 
 def _row(
@@ -232,8 +222,7 @@ def _row(
 ) -> InboxRow:
     fields = dict(document.fields)
     title = fields.pop("title", "").strip() or document.id
-    longest = max(fields.values(), key=len, default="")
-    line = " ".join(longest.split())
+    line = " ".join(max(fields.values(), key=len, default="").split())
     categories = desk.categories
     state = DECIDED if labels else UNDECIDED
     if document.id in desk.state.aside:
@@ -245,11 +234,11 @@ def _row(
     row = InboxRow(document.id, title, line[:FIRST], state, labels=named, holder=holder)
     if guess is None:
         return row
-    path = path_names(categories, desk.tree, guess.category)
+    id_, chance = guess.category, guess.probability
+    path = path_names(categories, desk.tree, id_)
     return replace(
-        row, guess=path, category=guess.category, likely=likely(guess),
-        probability=guess.probability,
-    )  # fmt: skip
+        row, guess=path, category=id_, likely=likely(guess), probability=chance
+    )
 
 
 def likely(guess: Guess) -> str:

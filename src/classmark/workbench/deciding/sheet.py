@@ -22,7 +22,7 @@ from classmark.workbench.deciding.decide import (
     version_of,
 )
 from classmark.workbench.results import in_percent
-from classmark.workbench.store.log import JudgedRecord
+from classmark.workbench.store.log import ASSIGN, PRIMARY, REJECT, UNSURE, JudgedRecord
 from classmark.workbench.store.store import title_of
 
 if TYPE_CHECKING:
@@ -74,11 +74,6 @@ class Choice:
     probability: float | None = None
     guideline: str = ""
     examples: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def name(self) -> str:
-        """The category's own label, without its path."""
-        return self.path[-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,12 +212,18 @@ def _choice(
 ) -> Choice:
     """A category as it is shown, with what the ranker says of it, if anything."""
     category = desk.categories.get(name)
+    statements = {
+        ASSIGN: record.labels.keys() - record.primary,
+        PRIMARY: record.primary,
+        REJECT: record.rejected,
+        UNSURE: record.unsure,
+    }
     choice = Choice(
         name,
         path_names(desk.categories, desk.tree, name),
         note="" if category is None else category.note,
         guideline="" if category is None else category.guideline,
-        stands=_stands(record, name),
+        stands=next((act for act, names in statements.items() if name in names), ""),
         examples=desk.examples.near(desk, name, record),
     )
     if suggestion is None:
@@ -241,14 +242,6 @@ def _choice(
 
 def _told(parts: Iterable[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
     return tuple((term, part) for term, part in parts if abs(part) >= LEAST)
-
-
-def _stands(record: JudgedRecord, name: str) -> str:
-    if name in record.labels:
-        return "primary" if name in record.primary else "assign"
-    if name in record.rejected:
-        return "reject"
-    return "unsure" if name in record.unsure else ""
 
 
 def marked(text: str, parts: Mapping[str, float]) -> Iterator[EvidencePiece]:
@@ -387,16 +380,11 @@ class CategoryExamples:
         others.sort(key=lambda example: -len(example[2] & vocabulary))
         return tuple((id_, title) for id_, title, _ in others[:EXAMPLES])
 
-    def forget(self, categories: Iterable[str]) -> None:
-        """Look at the documents of these anew: some came, or went."""
+    def forget(self, categories: Iterable[str] | None = None) -> None:
+        """Look at the documents of these anew, or of all: some came, or went."""
         with self._lock:
-            for category in categories:
+            for category in list(self._kept) if categories is None else categories:
                 self._kept.pop(category, None)
-
-    def clear(self) -> None:
-        """Look at the documents anew."""
-        with self._lock:
-            self._kept.clear()
 
     def _of(self, project: Project, category: str) -> list[Example]:
         examples = self._kept.get(category)

@@ -54,11 +54,10 @@ def suggest(
             f"{ENOUGH} or more labelled documents"
         )
     decisions = None if model.calibrator is None else model.calibrator.decisions_
-    categories, tree = project.categories, project.tree
     return [
         Explained(
             suggestion.category,
-            path_names(categories, tree, suggestion.category),
+            path_names(project.categories, project.tree, suggestion.category),
             suggestion.rank,
             suggestion.score,
             dict(suggestion.favour),

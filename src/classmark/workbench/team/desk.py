@@ -330,10 +330,7 @@ class Desk(Project):
         for document in documents:
             self.claims.release(document, who)
             self.queues.unskip(document)
-        if categories is None:
-            self.examples.clear()
-        else:
-            self.examples.forget(categories)
+        self.examples.forget(categories)
         first = documents[0] if len(documents) == 1 else ""
         self.events.tell(Event("decided", logged.numbers[0], first, who, logged.said))
 
@@ -429,7 +426,7 @@ class Desk(Project):
     def _forget(self) -> None:
         """Lay sheets out anew from now on, with other examples."""
         self.sheets.clear()
-        self.examples.clear()
+        self.examples.forget()
 
     def _read_categories(self) -> None:
         self._categories_at = self._newest_on_categories()

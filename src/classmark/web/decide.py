@@ -145,7 +145,8 @@ def choice_part(me: Reader, document: str, category: str) -> HTMLResponse:
     """What there is to know of a category that was added to the list."""
     if category not in me.desk.categories:
         raise Mistake(f"there is no category {category!r}: search for another")
-    return fragment("decide_part.html", choice=choice_of(me.desk, document, category))
+    choice = choice_of(me.desk, me.desk.store.record(document), category)
+    return fragment("decide_part.html", choice=choice)
 
 
 @pages.get("/alike")

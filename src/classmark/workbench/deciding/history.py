@@ -25,8 +25,8 @@ DETAILS = ("at", "undoes", "within", "grade", "model", "rank", "score")
 MOST = 200  # lines of a page
 CORRECTED = (ASSIGN, PRIMARY, REJECT, UNSURE)
 LINES = """
-SELECT j.seq, j.at, j.who, j.document, j.act, c.id, o.id, u.seq, j.undoes, j.within,
-  j.grade, j.model, j.rank, j.score, j.note
+SELECT j.seq, j.at, j.who, j.document, coalesce(j.document, ''), j.act, c.id, o.id,
+  u.seq IS NOT NULL, j.undoes, j.within, j.grade, j.model, j.rank, j.score, j.note
 FROM judgments AS j LEFT JOIN undone AS u ON u.seq = j.seq
 LEFT JOIN categories AS c ON c.number = j.category
 LEFT JOIN categories AS o ON o.number = j.other
@@ -152,10 +152,10 @@ def _lines(store: Store, where: str, values: tuple[Any, ...]) -> list[HistoryLin
     """The newest lines that meet a condition; values : of it, and how many lines."""
     lines = []
     for row in store.run(LINES.format(where), values).fetchall():
-        seq, at, who, document, act, category, other, undone, *rest = row
-        again = None if undone is None or act == UNDO else max(chain_of(store, seq))
-        parts: list[Any] = [act, category, other, undone is not None, *rest, again]
-        lines.append(HistoryLine(seq, at, who, document, document or "", *parts))
+        line = HistoryLine(*row)
+        if line.undone and line.act != UNDO:
+            line = replace(line, again=max(chain_of(store, line.number)))
+        lines.append(line)
     return lines
 
 

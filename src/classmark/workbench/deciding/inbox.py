@@ -92,8 +92,8 @@ def _shown(desk: Desk, order: str, show: str) -> list[str]:
     if show == UNDECIDED:
         return list(desk.queues.ordered(order))
     ids = list(state.ids)[::-1]
-    if order == "random" and ids:
-        ids = [ids[at] for at in shuffled(ids, desk.settings.name)]
+    if order == "random":
+        ids = shuffled(ids, desk.settings.name)
     if show == ALL:
         return ids
     if show == DISAGREED:

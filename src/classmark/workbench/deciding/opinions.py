@@ -7,9 +7,9 @@ a settlement moved is nobody's opinion, and neither is an import.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from classmark.workbench.learning.models import present_ids
@@ -123,38 +123,35 @@ def disagreements(project: Project) -> list[Disagreement]:
 def _disagreements(project: Project) -> list[Disagreement]:
     store = project.store
     settled: dict[str, int] = dict(store.run(SETTLED, (SETTLE,)).fetchall())
-    disagreements = []
-    for document, opinions in readings(store).items():
-        over = differing(opinions)
-        if over and max(each.number for each in opinions) > settled.get(document, -1):
-            disagreements.append(Disagreement(document, tuple(opinions), over))
-    return sorted(disagreements, key=lambda each: each.number)
+    differences = [
+        Disagreement(document, tuple(opinions), differing(opinions))
+        for document, opinions in readings(store).items()
+    ]
+    since = [
+        d for d in differences if d.over and d.number > settled.get(d.document, -1)
+    ]
+    return sorted(since, key=attrgetter("number"))
 
 
 def readings(store: Store) -> dict[str, list[Opinion]]:
     """Document → the opinions of people, where several have one."""
-    opinions_of = {}
-    for document, opinions in _by_document(
-        store, store.run(SPOKEN.format(TWICE), (FILES,))
-    ).items():
-        people = [opinion for opinion in opinions if not opinion.imported]
-        if len(people) > 1:
-            opinions_of[document] = people
-    return opinions_of
+    documents = _by_document(store, store.run(SPOKEN.format(TWICE), (FILES,)))
+    people = {
+        document: [opinion for opinion in opinions if not opinion.imported]
+        for document, opinions in documents.items()
+    }
+    return {document: several for document, several in people.items() if several[1:]}
 
 
-def differing(opinions: Iterable[Opinion]) -> tuple[str, ...]:
+def differing(opinions: Sequence[Opinion]) -> tuple[str, ...]:
     """The categories that one gives and another, having read it, does not.
 
     >>> ada = Opinion("ada", 1, "", labels=frozenset({"bees"}))
     >>> differing([ada, Opinion("bo", 2, "", labels=frozenset({"bees", "wax"}))])
     ('wax',)
     """
-    categories: set[str] = set()
-    for opinion, other in combinations(opinions, 2):
-        for first, second in ((opinion, other), (other, opinion)):
-            categories |= {name for name in first.labels if second.opposes(name)}
-    return tuple(sorted(categories))
+    labels = {name for opinion in opinions for name in opinion.labels}
+    return tuple(sorted(n for n in labels if any(o.opposes(n) for o in opinions)))
 
 
 def _by_document(store: Store, rows: Iterable[Any]) -> dict[str, list[Opinion]]:

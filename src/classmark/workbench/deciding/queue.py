@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import blake2b
 from itertools import chain, islice
 from threading import Lock
@@ -57,9 +58,8 @@ def queue(
         raise Mistake("--to names what to be similar to: add --order similar")
     match order:
         case "random":
-            ids = project.state.waiting
-            places = shuffled(ids, project.settings.name)[:top]
-            rows: list[dict[str, Cell]] = [{"document": ids[i]} for i in places]
+            ids = shuffled(project.state.waiting, project.settings.name)[:top]
+            rows: list[dict[str, Cell]] = [{"document": id_} for id_ in ids]
             note = "in the project's own random order"
         case "similar":
             rows, note = _similar(project, top, to)
@@ -175,16 +175,15 @@ def best_guesses(
     return X, guesses
 
 
-def shuffled(ids: Sequence[str], seed: str) -> Ints:
+def shuffled(ids: Iterable[str], seed: str) -> list[str]:
     """A random order that stays the same among those left when documents come and go.
 
-    >>> len(shuffled(["a", "b", "c"], "shelf"))
-    3
+    >>> sorted(shuffled(["a", "b", "c"], "shelf"))
+    ['a', 'b', 'c']
     """
     key = blake2b(seed.encode(), digest_size=32).digest()
-    drawn = [blake2b(i.encode(), digest_size=8, key=key).digest() for i in ids]
-    values = np.frombuffer(b"".join(drawn), dtype=">u8")
-    return np.argsort(values, kind="stable")
+    hashed = partial(blake2b, digest_size=8, key=key)
+    return sorted(ids, key=lambda id_: hashed(id_.encode()).digest())
 
 
 def cosines(X: Any, centre: Any) -> Floats:
@@ -251,7 +250,6 @@ def _blocks(
         yield block
 
 
-LISTED = "listed"
 ROOM = 100  # documents that do not wait, before they are dropped from a list
 FIRST = 0.5  # seconds that the first one who asks may wait for the order
 SKIPPED = """
@@ -264,9 +262,9 @@ AND NOT EXISTS (SELECT 1 FROM undone WHERE seq = j.seq) ORDER BY seq
 class QueueChoice:
     """The order somebody chose, and which documents.
 
-    order : "uncertain", "likely", "random", "similar" (to what they decided last), or
-    "listed": as ``among`` names them;  filters : as the inbox shows them;  among : the
-    documents they leave; None: all that wait.
+    order : "uncertain", "likely", "random" or "similar" (to what they decided last);
+    filters : as the inbox shows them;  among : the documents they leave; None: all that
+    wait.
     """
 
     order: str = "uncertain"
@@ -292,7 +290,7 @@ class Queues:
 
     def set(self, who: str, choice: QueueChoice) -> None:
         """Give somebody documents in this order from now on."""
-        if choice.order not in (*ORDERS, LISTED):
+        if choice.order not in ORDERS:
             raise Mistake(f"order is {choice.order!r}: use {', '.join(ORDERS)}")
         self._choices[who] = choice
 
@@ -335,13 +333,10 @@ class Queues:
     def in_turn(self, who: str, after: str | None = None) -> Iterator[str]:
         """Somebody's documents that wait, what they skipped last."""
         choice, skipped = self.of(who), self._skipped_by(who)
-        waits = self._desk.state.waits
-        ids: Iterable[str] = choice.among or ()
-        if choice.order != LISTED:
-            ids = self.ordered(choice.order, after)
         among = None if choice.among is None else set(choice.among)
-        first = (id_ for id_ in ids if id_ not in skipped)
-        for id_ in filter(waits, chain(first, list(skipped))):
+        ids = (i for i in self.ordered(choice.order, after) if i not in skipped)
+        later = filter(self._desk.state.waits, list(skipped))
+        for id_ in chain(ids, later):
             if among is None or id_ in among:
                 yield id_
 
@@ -350,8 +345,7 @@ class Queues:
         state = self._desk.state
         with self._lock:
             if len(self._all) != len(state.ids):
-                ids, name = list(state.ids), self._desk.settings.name
-                self._all = [ids[i] for i in shuffled(ids, name)] if ids else []
+                self._all = shuffled(list(state.ids), self._desk.settings.name)
             is_long = len(self._left) > 2 * state.n_waiting + ROOM
             if self._returned != state.returned or is_long:
                 self._returned = state.returned

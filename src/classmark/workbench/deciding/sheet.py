@@ -145,7 +145,7 @@ def _laid_out(desk: Desk, document: str, version: int, *, blind: bool) -> Sheet:
         record = JudgedRecord(record.document, meta=record.meta, links=record.links)
     model, learned = desk.model(), desk.service.upto
     suggestions = [] if model is None else model.suggest(text, SHOWN)
-    choices = tuple(_choice(desk, record, s.category, s) for s in suggestions)
+    choices = tuple(choice_of(desk, record, s.category, s) for s in suggestions)
     title, about, body = in_parts(record.document, record.meta)
     shown = {choice.category for choice in choices}
     others = {*record.labels, *record.rejected, *record.unsure} - shown
@@ -160,7 +160,7 @@ def _laid_out(desk: Desk, document: str, version: int, *, blind: bool) -> Sheet:
         choices,
         f"{len(desk.categories) - len(choices):,} more",
         version,
-        tuple(_choice(desk, record, name) for name in others),
+        tuple(choice_of(desk, record, name) for name in others),
         calibrated,
         0 if model is None else len(model.categories),
         desk.service.base or UNTRAINED if model is not None else "",
@@ -193,18 +193,13 @@ def _is_short(value: str) -> bool:
     return len(value) < SHORT or bool(_ADDRESS.fullmatch(value))
 
 
-def choice_of(desk: Desk, document: str, category: str) -> Choice:
-    """A category that was searched for, as it is shown beside the others."""
-    return _choice(desk, desk.store.record(document), category)
-
-
 def notes_on(store: Store, document: str) -> tuple[LoggedAct, ...]:
     """The notes on a document that are not undone, oldest first."""
     rows = store.run(SAID.format(NOTES), (document, -1))
     return tuple(LoggedAct(*row) for row in rows)
 
 
-def _choice(
+def choice_of(
     desk: Desk,
     record: JudgedRecord,
     name: str,

@@ -183,15 +183,8 @@ def _note(places: Sequence[Place], precision: float) -> str:
     if not places:
         return "no document is waiting: every one is decided or set aside"
     count = Counter(put.kind for put in places)
-    shares = ", ".join(
-        f"{count[kind]} {words}"
-        for kind, words in (
-            ("leaf", "at a leaf"),
-            ("inner", "higher up"),
-            ("left", "left to the expert"),
-        )
-    )
     return (
-        f"{shares}; {100 * precision:g} % of the documents placed are to be right: "
-        "at a right category or one above it"
+        f"{count['leaf']} at a leaf, {count['inner']} higher up, {count['left']} left "
+        f"to the expert; {100 * precision:g} % of the documents placed are to be "
+        "right: at a right category or one above it"
     )

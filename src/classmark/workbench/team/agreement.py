@@ -139,10 +139,7 @@ def to_read_again(project: Project, who: str, top: int = 20) -> list[str]:
             for document, people in log.readers.items()
             if who not in people and document in labels
         )
-    if not documents:
-        return []
-    order = shuffled(documents, f"{project.settings.name} again")
-    return [documents[place] for place in order[:top].tolist()]
+    return shuffled(documents, f"{project.settings.name} again")[:top]
 
 
 def _decisions(

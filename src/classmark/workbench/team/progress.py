@@ -116,7 +116,7 @@ def _measured(project: Project, ids: Sequence[str]) -> Promises:
     model = as_of_now(project, with_votes(project, open_model(folder)))
     if model.calibrator is None:
         return Promises(reason="the model is not calibrated: too few decisions")
-    chosen = [ids[at] for at in shuffled(ids, "calibration")[:ASKED].tolist()]
+    chosen = shuffled(ids, "calibration")[:ASKED]
     pairs = list(_shown(project, model, chosen))
     likely = np.concatenate([p for p, _ in pairs])
     true = np.concatenate([came for _, came in pairs])

@@ -103,11 +103,12 @@ def test_nobody_is_given_what_another_has_open(desk):
 
 def test_a_queue_of_somebody_s_own(desk):
     assert desk.queue_of("ada").order == "uncertain"
-    desk.set_queue("ada", "listed", {"words": "flame"}, ("t1", "b1", "c3"))
+    desk.set_queue("ada", "random", {"words": "flame"}, ("t1", "b1", "c3"))
     assert desk.queue_of("ada").filters == {"words": "flame"}
-    assert next_for(desk, "ada") == "t1"
-    assert say_at(desk, "t1", "bread").next == "c3"
-    assert say_at(desk, "c3", "candles").next is None
+    first = next_for(desk, "ada")
+    second = say_at(desk, first, "bread").next
+    assert {first, second} == {"t1", "c3"}
+    assert say_at(desk, second, "candles").next is None
     assert next_for(desk, "bo") in {"b3", "d3"}
     desk.set_queue("cy", "uncertain", among=("d3",))
     assert set(turns(desk, "cy", order="likely", among=("d3", "b1"))) == {"d3"}
@@ -123,7 +124,7 @@ def test_what_was_skipped_is_known_to_the_next_desk(tmp_path):
         desk.set_queue("ada", "random")
         assert list(desk.queues.in_turn("ada"))[-1] == first
         only = ("b1", first) if first != "b1" else ("b2", first)
-        assert turns(desk, "ada", order="listed", among=only) == list(only)
+        assert turns(desk, "ada", order="random", among=only)[-1] == first
 
 
 def test_documents_that_come_later_are_given_too(desk):

@@ -157,7 +157,7 @@ def test_how_many_were_looked_at(desk):
 
 
 def test_a_category_that_was_searched_for(desk):
-    choice = choice_of(desk, "b3", "candles")
+    choice = choice_of(desk, desk.store.record("b3"), "candles")
     assert (choice.category, choice.rank, choice.stands) == ("candles", None, "")
     assert {id_ for id_, _ in choice.examples} == {"c1", "c2"}
 

@@ -17,7 +17,7 @@ from classmark.formats.records import Record
 from classmark.formats.text_files import FilePlace
 from classmark.taxonomy.category import Category
 from classmark.workbench.files.importing import import_records, put_taxonomy
-from classmark.workbench.learning.lessons import TEST
+from classmark.workbench.learning.fit import TEST
 from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project, create
 from classmark.workbench.search.index import index_project

@@ -342,6 +342,23 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+def locked_file(path: Path, mode: str = "a+b", *, shared: bool = False) -> Any:
+    """Open a file and lock it until it is closed; None: another process has it.
+
+    The system frees it when a process dies. shared : others may share it.
+    """
+    import fcntl
+
+    file = path.open(mode)
+    try:
+        how = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+        fcntl.flock(file, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        return None
+    return file
+
+
 def prefixed(prefix: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
     """The arrays of one part, under names of its own."""
     return {f"{prefix}{name}": array for name, array in arrays.items()}

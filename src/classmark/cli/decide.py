@@ -27,7 +27,7 @@ with deferred():
     from classmark.workbench.deciding import queue as queueing
     from classmark.workbench.deciding import similar
     from classmark.workbench.deciding import suggest as suggesting
-    from classmark.workbench.learning import rebuild as rebuilding
+    from classmark.workbench.learning import train as training
     from classmark.workbench.project import Project
     from classmark.workbench.store import undo as undoing
     from classmark.workbench.team import agreement as agreeing
@@ -187,7 +187,7 @@ def queue(
 @command(JSON)
 def rebuild(project: Project) -> Table:
     """Learn the whole log again, and say whether that gives the same ranker."""
-    return rebuilding.rebuild(project)
+    return training.rebuild(project)
 
 
 @command(ALL | JSON, project=DIR)

@@ -17,11 +17,11 @@ from classmark.cli.options import (
 from classmark.workbench.results import Table
 
 with deferred():
+    from classmark.text import analyzer as analyzers
     from classmark.workbench import project as projects
     from classmark.workbench import settings
     from classmark.workbench.files import backup as backups
     from classmark.workbench.files import exporting, importing
-    from classmark.workbench.learning import fit
     from classmark.workbench.project import Project
 
 NEW_FOLDER = argument("The new directory.", "DIR")
@@ -40,7 +40,7 @@ def init(
     """Make a new project directory."""
     text = settings.TextSettings()
     if analyzer is not None:
-        text = settings.TextSettings(analyzer=fit.require_analyzer(analyzer))
+        text = settings.TextSettings(analyzer=str(analyzers.Analyzer.parse(analyzer)))
     title = folder.resolve().name
     location = settings.store_at(store, title)
     projects.create(folder, settings.Settings(name or title, text=text, store=location))

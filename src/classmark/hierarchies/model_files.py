@@ -15,7 +15,6 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
-from io import BufferedRandom
 from itertools import accumulate
 from pathlib import Path
 from threading import Condition
@@ -44,6 +43,7 @@ from classmark.spreading import Spreader, spreader
 from classmark.storage import (
     FolderWriter,
     is_intact,
+    locked_file,
     open_folder,
     pack_strings,
     remove_unfinished,
@@ -213,21 +213,16 @@ class Finished:
     """
 
     def __init__(self, folder: Path, fingerprint: str) -> None:
-        import fcntl
-
         self.folder = folder
         self._claim(fingerprint)
         path = folder / "nodes.bin"
         self._where: dict[int, tuple[Path, int]] = {}
-        self._file: BufferedRandom = path.open("r+b" if path.exists() else "w+b")
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            self._file.close()
+        self._file = locked_file(path, "r+b" if path.exists() else "w+b")
+        if self._file is None:
             raise Mistake(
                 f"{path}: another training is at work here: wait for its end, or give "
                 "another folder"
-            ) from None
+            )
         whole = self._scan(path)
         self._file.seek(whole)
         self._file.truncate()

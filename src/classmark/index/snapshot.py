@@ -6,8 +6,6 @@ complete. Segments and generations are never changed, so a reader keeps what it 
 
 from __future__ import annotations
 
-import fcntl
-import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,7 +24,13 @@ from classmark.index.segment import (
     TermRange,
 )
 from classmark.problems import DamagedFolder, Mistake
-from classmark.storage import Generations, make_folder, open_folder, save
+from classmark.storage import (
+    Generations,
+    locked_file,
+    make_folder,
+    open_folder,
+    save,
+)
 
 FORMAT, VERSION = "classmark-index", 1
 _PREFIX, _LOCK = "segment-", ".lock"
@@ -205,21 +209,16 @@ class Lock:
 
     def __init__(self, path: Path) -> None:
         make_folder(path)
-        self._file: int | None = os.open(path / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            os.close(self._file)
+        self._file = locked_file(path / _LOCK)
+        if self._file is None:
             raise Mistake(
                 f"{path} is being changed by another process, or by another Index "
                 "that has not committed: wait until it has, then try again"
-            ) from error
+            )
 
     def free(self) -> None:
         """Let others change the index."""
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
+        self._file.close()
 
     def __enter__(self) -> Self:
         return self

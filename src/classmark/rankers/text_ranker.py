@@ -77,6 +77,7 @@ class TextRanker:
     """
 
     calibrator: Calibrator | None = None
+    calibrated_by = Calibrator  # the class of it
 
     def __init__(
         self,
@@ -206,7 +207,7 @@ class TextRanker:
         )
         if (calibrator := settings.get("calibrator")) is not None:
             learned = with_prefix("calibrator_", arrays)
-            opened.calibrator = Calibrator.from_arrays(learned, calibrator)
+            opened.calibrator = cls.calibrated_by.from_arrays(learned, calibrator)
         return opened
 
     @classmethod

@@ -115,11 +115,12 @@ class Project:
 
         values : full name → what a form sent.
         """
-        from classmark.workbench.learning.fit import require, require_analyzer
+        from classmark.text.analyzer import Analyzer
+        from classmark.workbench.learning.fit import require
 
         settings, changes = with_form_values(read_settings(self.folder), values)
         if changes:
-            require_analyzer(settings.text.analyzer)
+            Analyzer.parse(settings.text.analyzer)
             require(settings.learning)
             with self.store.transaction():
                 write_settings(self.folder, settings)

@@ -191,7 +191,7 @@ def test_what_cannot_be_leaves_no_trace(project, change, wrong):
 
 
 def test_a_retired_category_is_not_learned_unless_it_is_in_use(project):
-    from classmark.workbench.learning.lessons import collected, labelled
+    from classmark.workbench.learning.fit import collected, labelled
 
     say(project, "d0", assign=("bees",))
     say(project, "d1", assign=("hornets",))

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 from classmark.corpus.documents import Document
-from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.rankers.text_ranker import TextRanker
 from classmark.workbench.deciding.decide import Decision, Seen, decide, pair_of
 from classmark.workbench.deciding.history import history
 from classmark.workbench.learning.evaluate import evaluate_project
-from classmark.workbench.learning.lessons import lesson, taught
+from classmark.workbench.learning.fit import lesson, taught
 from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project
 from classmark.workbench.settings import LearningSettings
@@ -173,7 +172,7 @@ def said(labels=(), **more):
 
 def test_labels_alone_teach_labels():
     assert lesson(said("ca"), NAMES) == [0, 2]
-    assert lesson(Record(Document("d", {}), {"b": 2.0}), NAMES) == [1]
+    assert lesson(JudgedRecord(Document("d", {}), {"b": 2.0}), NAMES) == [1]
     rejected = said("ca", rejected=frozenset("b"))
     assert lesson(rejected, NAMES) == [0, 2], "below the labels as all others are"
 

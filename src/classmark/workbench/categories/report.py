@@ -18,7 +18,7 @@ from classmark.hierarchies.report import (
 )
 from classmark.problems import Mistake
 from classmark.sparse import rows_from
-from classmark.workbench.learning.lessons import TEST, labelled, part_of
+from classmark.workbench.learning.fit import TEST, labelled, part_of
 from classmark.workbench.results import FACTS, Cell, Evaluated, Table
 
 if TYPE_CHECKING:

@@ -27,27 +27,16 @@ from classmark.evaluation.evaluate import RARE as RECALL
 from classmark.measures import macro_t_test, micro_sign_test
 from classmark.problems import Mistake
 from classmark.rankers.text_ranker import LEARNERS
-from classmark.workbench.learning.fit import (
-    LEARNER,
-    PLAIN,
-    TrainingTask,
-    fit,
-    has_tree,
-    new_ranker,
-    new_vectorizer,
-    require,
-    task_of,
-)
-from classmark.workbench.learning.lessons import TEST, collected, labelled, part_of
+from classmark.workbench.learning import fit
 from classmark.workbench.learning.train import voting
 from classmark.workbench.results import Cell, Column, Evaluated, Table
 
 if TYPE_CHECKING:
-    from classmark.formats.records import Record
     from classmark.rankers.text_ranker import TextRanker
     from classmark.weighting.vectorizer import Vectorizer
     from classmark.workbench.project import Project
     from classmark.workbench.settings import LearningSettings
+    from classmark.workbench.store.log import JudgedRecord
 
 
 SHOWN = (
@@ -98,9 +87,9 @@ def evaluate_project(
     learning = project.settings.learning
     settings = {name: replace(learning, learner=name) for name in learners or LEARNERS}
     settings |= {  # only plm looks at the tree
-        name: replace(each, strategy=PLAIN)
+        name: replace(each, strategy=fit.PLAIN)
         for name, each in settings.items()
-        if name != LEARNER
+        if name != fit.LEARNER
     }
     return _measured(project, "learner", settings, n_folds)
 
@@ -135,9 +124,9 @@ def _measured(
     from classmark.evaluation.figures import rank_curves
 
     for each in settings.values():
-        require(each)
-        new_ranker(each)
-    records = labelled(project)
+        fit.require(each)
+        fit.new_ranker(each)
+    records = fit.labelled(project)
     if not records:
         raise Mistake(
             f"{project.folder} has no labelled documents to measure on: import some "
@@ -145,11 +134,11 @@ def _measured(
         )
     categories = project.store.categories()
     grades = project.settings.learning.grades
-    collection = collected(project, records, grades, categories)
-    task = task_of(collection, categories)
+    collection = fit.collected(project, records, grades, categories)
+    task = fit.task_of(collection, categories)
     splits, how = _splits(records, n_folds)
     learners = {
-        name: partial(_fit_on, new_vectorizer(project, each), task, each)
+        name: partial(_fit_on, fit.new_vectorizer(project, each), task, each)
         for name, each in settings.items()
     }
     results = evaluate_each(collection, splits, learners)
@@ -183,16 +172,19 @@ def _often(labels: Sequence[Sequence[int]]) -> list[int]:
 
 
 def _fit_on(
-    vectorizer: Vectorizer, task: TrainingTask, settings: LearningSettings, train: Ints
+    vectorizer: Vectorizer,
+    task: fit.TrainingTask,
+    settings: LearningSettings,
+    train: Ints,
 ) -> TextRanker:
     """The model that learned from some of a task's texts, as the settings say."""
     which = train.tolist()
-    fitted = fit(task, copy(vectorizer), settings, which)
+    fitted = fit.fit(task, copy(vectorizer), settings, which)
     return voting(fitted, task, which) if settings.rare else fitted.model
 
 
 def _rows(
-    compared: str, results: dict[str, Evaluation], task: TrainingTask
+    compared: str, results: dict[str, Evaluation], task: fit.TrainingTask
 ) -> list[dict[str, Cell]]:
     names = task.collection.categories
     first = next(iter(results.values()))
@@ -202,7 +194,7 @@ def _rows(
         row: dict[str, Cell] = {compared: name}
         row |= {measure: result.measures.get(measure) for measure in shown}
         row["looked_at"] = result.measures["coverage"] + 1
-        if has_tree(task.tree):
+        if fit.has_tree(task.tree):
             row |= in_tree(result, task.tree, names)
         else:
             row |= of_assigned(result, len(names))
@@ -224,11 +216,13 @@ def _against(first: Evaluation, other: Evaluation) -> dict[str, Cell]:
     }
 
 
-def _splits(records: Sequence[Record], n_folds: int | None) -> tuple[list[Split], str]:
-    parts = np.array([part_of(record) for record in records])
-    if n_folds is None and (parts == TEST).any():
-        test: Ints = np.flatnonzero(parts == TEST)
-        rest: Ints = np.flatnonzero(parts != TEST)
+def _splits(
+    records: Sequence[JudgedRecord], n_folds: int | None
+) -> tuple[list[Split], str]:
+    parts = np.array([fit.part_of(record) for record in records])
+    if n_folds is None and (parts == fit.TEST).any():
+        test: Ints = np.flatnonzero(parts == fit.TEST)
+        rest: Ints = np.flatnonzero(parts != fit.TEST)
         return [(rest, test)], (
             f"trained on {len(rest)} documents, tested on the {len(test)} set apart"
         )

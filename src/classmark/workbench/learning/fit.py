@@ -1,21 +1,25 @@
-"""Which ranker suits the tree of categories, and how it is fitted."""
+"""What documents teach, which ranker suits the tree, and how it is fitted."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+import numpy as np
+
+from classmark.preferences.graph import Edge, PreferenceGraph, amended
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.rankers.text_ranker import TextRanker, learner
 from classmark.solvers.preference_live import LIVE
 from classmark.spreading import spreader
-from classmark.taxonomy.category import Category, taxonomy_of
+from classmark.taxonomy.category import ACTIVE, Category, taxonomy_of
 from classmark.validation import byte_size
 from classmark.workbench.learning.models import TopDownTextRanker
 from classmark.workbench.settings import LearningSettings
+from classmark.workbench.store.log import JudgedRecord
 
 if TYPE_CHECKING:
     from classmark.evaluation.evaluate import LabelledTexts
@@ -26,6 +30,9 @@ if TYPE_CHECKING:
     from classmark.workbench.project import Project
 
 
+GRADES = ("equal", "layered")
+TEST = "test"  # the part of a split that nothing is learned from
+Lesson = PreferenceGraph | list[int]
 PLAIN, FLAT, TOP_DOWN, PRUNED = "plain", "flat", "top-down", "pruned"
 STRATEGIES = ("auto", PLAIN, FLAT, TOP_DOWN, PRUNED)
 DESCENDING = (TOP_DOWN, PRUNED)
@@ -93,7 +100,25 @@ def choose(learning: LearningSettings, tree: Taxonomy, size: Size) -> Strategy:
     if has_tree(tree):
         branching = places_of(tree, []).branching
         ratio = complexity_ratio(branching, len(tree.leaf_numbers))
-    name, why = _picked(learning, ratio, size)
+    name, memory = learning.strategy, byte_size(learning.memory)
+    if ratio is None and name in DESCENDING:
+        raise Mistake(
+            f"strategy {name} needs a tree of categories, and there is none: bring "
+            "one in with classmark taxonomy import FILE, or use --strategy flat"
+        )
+    need = f"{bytes_text(size.flat)} for flat weights, {bytes_text(memory)} given"
+    if ratio is not None:
+        need += f"; complexity ratio {ratio:.3g} (tree to flat)"
+    if name != "auto":
+        why = f"asked for ({need})"
+    elif learning.learner != LEARNER:
+        name, why = PLAIN, f"the learner {learning.learner} does not look at a tree"
+    elif ratio is None:
+        name, why = PLAIN, "the categories have no tree"
+    elif size.flat <= memory:
+        name, why = FLAT, f"it fits the memory: {need}"
+    else:
+        name, why = PRUNED, f"flat does not fit the memory: {need}"
     return Strategy(name, why, size, ratio)
 
 
@@ -159,13 +184,6 @@ def _with(settings: LearningSettings, *, tree: bool) -> str:
     return f"with the strategy {settings.strategy}{base}"
 
 
-def require_analyzer(description: str) -> str:
-    """The description, once it is known that it can be parsed."""
-    from classmark.text.analyzer import Analyzer
-
-    return str(Analyzer.parse(description))
-
-
 def by_margins(settings: LearningSettings) -> bool:
     """Whether the learner, with this loss, can learn from one decision."""
     return settings.learner == LEARNER and settings.loss in LIVE
@@ -182,29 +200,6 @@ def has_tree(tree: Taxonomy) -> bool:
     return tree.depth > (1 if len(tree.roots) == 1 else 0)
 
 
-def _picked(
-    learning: LearningSettings, ratio: float | None, size: Size
-) -> tuple[str, str]:
-    """The name of the strategy and the reason in one sentence."""
-    name, memory = learning.strategy, byte_size(learning.memory)
-    if ratio is None and name in DESCENDING:
-        raise Mistake(
-            f"strategy {name} needs a tree of categories, and there is none: bring "
-            "one in with classmark taxonomy import FILE, or use --strategy flat"
-        )
-    need = f"{bytes_text(size.flat)} for flat weights, {bytes_text(memory)} given"
-    tree = "" if ratio is None else f"; complexity ratio {ratio:.3g} (tree to flat)"
-    if name != "auto":
-        return name, f"asked for ({need}{tree})"
-    if learning.learner != LEARNER:
-        return PLAIN, f"the learner {learning.learner} does not look at a tree"
-    if ratio is None:
-        return PLAIN, "the categories have no tree"
-    if size.flat <= memory:
-        return FLAT, f"it fits the memory: {need}{tree}"
-    return PRUNED, f"flat does not fit the memory: {need}{tree}"
-
-
 def bytes_text(size: float) -> str:
     """A size in bytes as people read it.
 
@@ -218,6 +213,131 @@ def bytes_text(size: float) -> str:
             figures = ",.0f" if size >= 100 * unit else ".3g"
             return f"{size / unit:{figures}} {name}"
     return f"{size / 1e3:.3g} kB"
+
+
+def lesson(
+    record: JudgedRecord, number: Mapping[str, int], grades: str = "equal"
+) -> Lesson | None:
+    """What one document teaches: its label numbers, a graph, or nothing.
+
+    Its labels stand above all other categories; one that an expert called primary
+    above the other labels, and with ``grades`` "layered" one of a higher grade above
+    one of a lower. What the expert is unsure of is compared with nothing. A rejected
+    category is below the labels as all others are; where there is no label, below the
+    threshold. An explicit preference is added; where it contradicts the labels, it
+    replaces what they say of its two categories. A document set aside teaches nothing.
+    number : of each category, from 0 to as many as there are.
+
+    >>> from classmark.corpus.documents import Document
+    >>> labels = {"a": 1.0, "b": 2.0}
+    >>> record = JudgedRecord(Document("d", {}), labels, primary=frozenset("b"))
+    >>> lesson(record, {"a": 0, "b": 1, "c": 2}).edges()
+    [(0, 2), (1, 0), (1, 2)]
+    """
+    if grades not in GRADES:
+        raise Mistake(f"grades is {grades!r}: use {' or '.join(GRADES)}")
+    if not teaches(record):
+        return None
+    edges: dict[Edge, float] = {
+        (number[winner], number[loser]): weight
+        for (winner, loser), weight in record.preferences.items()
+    }
+    if not record.labels:
+        listed = [(len(number), number[name]) for name in sorted(record.rejected)]
+        graph = PreferenceGraph(len(number), listed, thresholds=bool(listed))
+        return amended(graph, edges)
+    keys = {  # called primary or not first, then by grade if it counts
+        name: (name in record.primary, grades == "layered" and grade)
+        for name, grade in record.labels.items()
+    }
+    ranks = sorted(set(keys.values()))
+    if not edges and not record.unsure and len(ranks) == 1:
+        return sorted(number[name] for name in record.labels)
+    levels = np.zeros(len(number), np.int64)
+    for name, key in keys.items():
+        levels[number[name]] = 1 + ranks.index(key)
+    levels[[number[name] for name in record.unsure if name in number]] = -1
+    return amended(PreferenceGraph(len(number), levels=levels), edges)
+
+
+def taught(
+    records: Sequence[JudgedRecord], number: Mapping[str, int], grades: str = "equal"
+) -> list[PreferenceGraph] | None:
+    """The lessons of documents as graphs, or None where all are labels alone."""
+    lessons = [lesson(record, number, grades) for record in records]
+    if not any(isinstance(each, PreferenceGraph) for each in lessons):
+        return None
+    return [
+        each
+        if isinstance(each, PreferenceGraph)
+        else PreferenceGraph.multilabel(len(number), each or ())
+        for each in lessons
+    ]
+
+
+def teaches(record: JudgedRecord, *, graphs: bool = True) -> bool:
+    """Whether there is a lesson in it, for a learner that takes graphs or labels."""
+    if record.aside:
+        return False
+    return bool(record.labels or (graphs and (record.preferences or record.rejected)))
+
+
+def spoken_of(record: JudgedRecord) -> set[str]:
+    """The categories its lesson must name."""
+    names = {*record.labels, *(n for pair in record.preferences for n in pair)}
+    return names if record.labels else names | record.rejected
+
+
+def labelled(project: Project) -> list[JudgedRecord]:
+    """Documents with at least one label that are not set aside."""
+    records = project.store.records()
+    return [record for record in records if record.labels and teaches(record)]
+
+
+def to_learn_from(
+    records: Iterable[JudgedRecord], ranker: LinearRanker
+) -> list[JudgedRecord]:
+    """Documents the ranker can learn from: labels, preferences, or rejections alone.
+
+    Those set apart for testing are left out.
+    """
+    training = (record for record in records if part_of(record) != TEST)
+    if not ranker.takes_thresholds:
+        training = (replace(record, rejected=frozenset()) for record in training)
+    return [
+        record for record in training if teaches(record, graphs=ranker.takes_graphs)
+    ]
+
+
+def part_of(record: JudgedRecord) -> str:
+    """The part of a split a document was set apart for, or nothing."""
+    return record.meta.get("part", "")
+
+
+def collected(
+    project: Project,
+    records: Sequence[JudgedRecord],
+    grades: str = "equal",
+    categories: Sequence[Category] | None = None,
+) -> LabelledTexts:
+    """Texts and label numbers; every leaf is a category, and every label in use."""
+    from classmark.evaluation.evaluate import LabelledTexts
+
+    categories = project.store.categories() if categories is None else categories
+    used = {name for record in records for name in spoken_of(record)}
+    leaves = set(taxonomy_of(categories).leaves)
+    names = [
+        category.id
+        for category in categories
+        if category.id in used or (category.id in leaves and category.status == ACTIVE)
+    ]
+    number = {name: number for number, name in enumerate(names)}
+    return LabelledTexts(
+        [project.text_of(record) for record in records],
+        [sorted(number[name] for name in record.labels) for record in records],
+        names,
+        taught(records, number, grades),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,21 +505,19 @@ def _require_room(size: Size, learning: LearningSettings) -> None:
 
 def new_ranker(learning: LearningSettings) -> LinearRanker:
     """An unfitted ranker as the settings describe it, whatever the tree."""
-    if learning.learner == "plm":
-        return learner(
-            "plm",
-            loss=learning.loss,
-            C=learning.C or USUAL_C["plm"],
-            center=learning.center or None,
-            tol=PRECISION,
-            memory=learning.memory,
-        )
-    if learning.learner == "loglinear":
-        price = learning.C or USUAL_C["loglinear"]
-        return learner("loglinear", loss=learning.loss, C=price)
-    if learning.learner == "mmp":
-        return learner("mmp", loss=1, passes=5, average=True)
-    return learner(learning.learner)
+    name, price = learning.learner, learning.C or USUAL_C.get(learning.learner)
+    parameters: dict[str, dict[str, Any]] = {
+        "plm": {
+            "loss": learning.loss,
+            "C": price,
+            "center": learning.center or None,
+            "tol": PRECISION,
+            "memory": learning.memory,
+        },
+        "loglinear": {"loss": learning.loss, "C": price},
+        "mmp": {"loss": 1, "passes": 5, "average": True},
+    }
+    return learner(name, **parameters.get(name, {}))
 
 
 def new_vectorizer(

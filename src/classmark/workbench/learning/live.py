@@ -30,8 +30,7 @@ from classmark.storage import sync_folder
 from classmark.taxonomy.category import ACTIVE, taxonomy_of
 from classmark.validation import byte_size
 from classmark.weighting.live import LiveVectorizer
-from classmark.workbench.learning.fit import DESCENDING, PLAIN, by_margins, by_nodes
-from classmark.workbench.learning.lessons import TEST, lesson, part_of, spoken_of
+from classmark.workbench.learning import fit
 from classmark.workbench.learning.models import trained_model, with_votes
 from classmark.workbench.results import Learned, Logged
 from classmark.workbench.settings import LearningSettings, with_loss
@@ -204,21 +203,21 @@ class LiveLearner:
             record = self.moment.judged(self.project.store.record(id_))
             with self.lock:
                 count += self._learn_one(record)
-            apart += part_of(record) == TEST
+            apart += fit.part_of(record) == fit.TEST
         return count, apart
 
     def _learn_one(self, record: JudgedRecord) -> bool:
         """Teach a document's lesson; False: there is none, and there was none."""
-        id_, is_apart = record.id, part_of(record) == TEST
+        id_, is_apart = record.id, fit.part_of(record) == fit.TEST
         for old, new in dict.fromkeys(self._moves.pop(id_, ())):
             self.ranker.move([id_], self._label(old), self._label(new))
-        spoken = {self._number[name] for name in spoken_of(record)}
+        spoken = {self._number[name] for name in fit.spoken_of(record)}
         if not is_apart and not spoken <= self.used:
             self.used |= spoken
             self._show()
         taught = None
         if not is_apart:
-            taught = lesson(record, self.labels, self.settings["grades"])
+            taught = fit.lesson(record, self.labels, self.settings["grades"])
         changed = self.ranker.teach(id_, self.project.text_of(record), taught)
         return changed or taught is not None
 
@@ -466,7 +465,7 @@ def open_learner(project: Project) -> LiveLearner | None:
 def from_nothing(project: Project) -> LiveLearner | None:
     """A ranker that has seen nothing; None where the project's learner is another."""
     learning = project.settings.learning
-    if not by_margins(learning):
+    if not fit.by_margins(learning):
         return None
     vectorizer = LiveVectorizer(project.settings.text.analyzer, learning.weighting)
     ranker = PreferenceRanker(learning.loss, learning.C or USUAL_C, time_budget=BUDGET)
@@ -483,7 +482,7 @@ def from_model(
         return None
     number = moment.numbers()
     records = map(moment.judged, project.store.records())
-    used = {number[name] for record in records for name in spoken_of(record)}
+    used = {number[name] for record in records for name in fit.spoken_of(record)}
     ranker.set_params(time_budget=BUDGET)
     live = LiveTextRanker.start(fitted.model, fitted.ids)
     live.categories[:] = [str(number[name]) for name in live.categories]
@@ -497,7 +496,7 @@ def trained_at(
     detail, how = project.store.last_event(TRAINED, model=base), None
     if settings := detail.get("settings"):
         # the first models were trained before there were strategies
-        how = LearningSettings(**{"strategy": PLAIN} | with_loss(settings))
+        how = LearningSettings(**{"strategy": fit.PLAIN} | with_loss(settings))
     return detail.get("upto"), how
 
 
@@ -516,12 +515,12 @@ def _why_later(project: Project) -> str:
         name = learning.loss if learning.learner == "plm" else learning.learner
         return f"not learned yet: {name} learns from all at once, with classmark train"
     _, how = trained_at(project, base)
-    if how and how.strategy in DESCENDING:
+    if how and how.strategy in fit.DESCENDING:
         return (
             f"kept in the log, not learned yet: model {base} goes down the tree "
             f"({how.strategy}), and learns with the next classmark train"
         )
-    if how and by_margins(how) and not by_nodes(how):
+    if how and fit.by_margins(how) and not fit.by_nodes(how):
         return f"not learned yet: to go on from model {base}, run classmark rebuild"
     return (
         f"not learned yet: model {base} stays as it is until the next classmark train"

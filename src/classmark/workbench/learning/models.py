@@ -15,13 +15,7 @@ from classmark.problems import Mistake
 from classmark.rankers.calibration import Calibrator
 from classmark.rankers.linear import Evidence, LinearRanker
 from classmark.rankers.text_ranker import LEARNERS, Suggestion, TextRanker
-from classmark.storage import (
-    open_folder,
-    save,
-    sync_folder,
-    unpack_strings,
-    with_prefix,
-)
+from classmark.storage import open_folder, save, sync_folder, unpack_strings
 from classmark.taxonomy.category import ACTIVE
 from classmark.weighting.vectorizer import Vectorizer
 
@@ -73,6 +67,7 @@ class TopDownTextRanker(TextRanker):
     """A text ranker that goes down a tree, and reads the nodes it comes by only."""
 
     ranker: TopDownRanker
+    calibrated_by = PathCalibrator
 
     def suggest(self, text: str, k: int = 10, terms: int = 5) -> list[Suggestion]:
         """The best categories for a text, each with its strongest terms."""
@@ -107,12 +102,7 @@ class TopDownTextRanker(TextRanker):
         ranker = TopDownRanker(classifier.taxonomy, names, **settings["parameters"])
         ranker.classifier_, ranker.pruned_ = classifier, settings["pruned"]
         ranker.settle()
-        opened = cls.from_arrays(saved, Vectorizer, ranker)
-        if opened.calibrator is not None:
-            opened.calibrator = PathCalibrator.from_arrays(
-                with_prefix("calibrator_", arrays), settings["calibrator"]
-            )
-        return opened
+        return cls.from_arrays(saved, Vectorizer, ranker)
 
 
 @dataclass(frozen=True, slots=True)

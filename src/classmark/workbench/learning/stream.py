@@ -213,8 +213,6 @@ def replay_texts(
     and the learners learn the documents again (the last ``keep``) with these weights.
     """
     followers = {name: Follower(settings.make(name)) for name in settings.learners}
-    for name in followers:
-        _warm_up(settings.make(name))
     arrivals = Arrivals()
     for document in track(documents, "replaying", len(documents)):
         if arrivals.doubled:

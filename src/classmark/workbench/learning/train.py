@@ -1,8 +1,7 @@
-"""Train a ranker on a project's labels, calibrate it, and put it in service."""
+"""Train a ranker, calibrate it, put it in service; make it again from the log."""
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import time
@@ -11,7 +10,7 @@ from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,38 +21,21 @@ from classmark.hierarchies.rerank import Votes
 from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
 from classmark.hierarchies.top_down import TopDownRanker
 from classmark.preferences.labels import is_graphs, labels_from
-from classmark.problems import Mistake
+from classmark.problems import DamagedFolder, Mistake
 from classmark.progress import track
 from classmark.rankers.calibration import (
     ENOUGH,
-    Calibrator,
     fitted_scale,
     sample_tests,
     scored_apart,
 )
 from classmark.sparse import Rows, rows_from, take
 from classmark.spreading import spread, spread_by
-from classmark.storage import make_folder
+from classmark.storage import locked_file, make_folder
 from classmark.validation import byte_size
-from classmark.workbench.learning.fit import (
-    by_margins,
-    by_nodes,
-    bytes_text,
-    fit,
-    new_ranker,
-    new_vectorizer,
-    require,
-    task_of,
-)
-from classmark.workbench.learning.lessons import collected, to_learn_from
-from classmark.workbench.learning.live import TRAINED, from_model
-from classmark.workbench.learning.models import (
-    Beside,
-    PathCalibrator,
-    save_model,
-    voted,
-)
-from classmark.workbench.results import Revoted, Trained
+from classmark.workbench.learning import fit, live
+from classmark.workbench.learning.models import Beside, open_model, save_model, voted
+from classmark.workbench.results import Cell, Revoted, Table, Trained
 from classmark.workbench.store.log import LogReplay, whoami
 
 if TYPE_CHECKING:
@@ -61,7 +43,6 @@ if TYPE_CHECKING:
     from classmark.machines.cluster import Machines
     from classmark.rankers.linear import LinearRanker
     from classmark.rankers.text_ranker import TextRanker
-    from classmark.workbench.learning.fit import FittedModel, Strategy, TrainingTask
     from classmark.workbench.project import Project
     from classmark.workbench.settings import LearningSettings
 
@@ -71,26 +52,29 @@ MANY = 20_000  # documents: from here on one fold of a tree is held out, not fiv
 
 
 class HeldOut(NamedTuple):
-    """Scores of documents by rankers that have not seen them, and their labels.
+    """Documents with labels, and scores of some by rankers that have not seen them.
 
-    documents : their numbers;  fold : of each, in which it was left out.
+    documents : the numbers of those with scores;  right : their labels;  fold : of
+    each, in which it was left out.
     """
 
-    scores: Floats
+    rows: Rows
     labels: Rows
+    scores: Floats
+    right: Rows
     documents: Ints
     fold: Ints
 
     @property
     def can_be_right(self) -> bool:
         """Whether some document has a category that its ranker has learned."""
-        document = np.repeat(np.arange(len(self.labels)), np.diff(self.labels.starts))
-        return bool(np.isfinite(self.scores[document, self.labels.columns]).any())
+        document = np.repeat(np.arange(len(self.right)), np.diff(self.right.starts))
+        return bool(np.isfinite(self.scores[document, self.right.columns]).any())
 
 
 def learn_beside(
-    fitted: FittedModel,
-    task: TrainingTask,
+    fitted: fit.FittedModel,
+    task: fit.TrainingTask,
     learning: LearningSettings,
     working: Path | None = None,
 ) -> Beside:
@@ -107,45 +91,46 @@ def learn_beside(
                 "--no-rare"
             )
         return Beside()
-    model, X = fitted.model, rows_from(fitted.X)
-    labels, held_out = _held_out(fitted, task, numbers, working)
-    kind = PathCalibrator if fitted.strategy.descends else Calibrator
-    model.calibrator = kind().fit(held_out.scores, held_out.labels)
+    model, held_out = fitted.model, _held_out(fitted, task, numbers, working)
+    model.calibrator = model.calibrated_by().fit(held_out.scores, held_out.right)
     places = None
     if fitted.strategy.complexity_ratio is not None and held_out.can_be_right:
-        names, rows = model.categories, held_out.labels
+        names, rows = model.categories, held_out.right
         y = [[names[c] for c in rows.row(i)[0]] for i in range(len(rows))]
         back_off = BackOff(task.tree, confidence=CONFIDENCE)
         places = back_off.fit(held_out.scores, y, names)
     if not learning.rare:
         return Beside(places)
-    votes = _votes(X, labels, held_out)
-    return Beside(places, votes, _revoted(votes, X, labels, held_out))
+    votes = _votes(held_out)
+    return Beside(places, votes, _revoted(votes, held_out))
 
 
-def voting(fitted: FittedModel, task: TrainingTask, which: Sequence[int]) -> TextRanker:
+def voting(
+    fitted: fit.FittedModel, task: fit.TrainingTask, which: Sequence[int]
+) -> TextRanker:
     """The model fitted on the texts of these numbers, its close calls voted on."""
-    labels, held_out = _held_out(fitted, task, which)
-    votes = _votes(rows_from(fitted.X), labels, held_out)
+    votes = _votes(_held_out(fitted, task, which))
     return voted(fitted.model, votes, range(len(fitted.model.categories)))
 
 
-def _votes(rows: Rows, labels: Rows, held_out: HeldOut) -> Votes:
+def _votes(held_out: HeldOut) -> Votes:
     if not held_out.can_be_right:
         raise Mistake(
             "rare needs categories with two or more documents: label more, or use "
             "--no-rare"
         )
+    rows, labels, scores, right, *_ = held_out
     labelled = np.flatnonzero(np.diff(labels.starts) > 0)
-    scale = fitted_scale(held_out.scores, held_out.labels)
-    return Votes(take(rows, labelled), take(labels, labelled), scale)
+    return Votes(
+        take(rows, labelled), take(labels, labelled), fitted_scale(scores, right)
+    )
 
 
-def _revoted(votes: Votes, rows: Rows, labels: Rows, held_out: HeldOut) -> Revoted:
+def _revoted(votes: Votes, held_out: HeldOut) -> Revoted:
     """What votes change of held-out documents, none of them among the voters'."""
-    numbers = np.arange(labels.width)
+    rows, labels = held_out.rows, held_out.labels
     labelled = np.flatnonzero(np.diff(labels.starts) > 0)
-    again, chosen = 0, set()
+    again, chosen, numbers = 0, set(), np.arange(labels.width)
     for fold in np.unique(held_out.fold):
         documents = held_out.documents[held_out.fold == fold]
         others = np.setdiff1d(labelled, documents)
@@ -165,12 +150,12 @@ def _revoted(votes: Votes, rows: Rows, labels: Rows, held_out: HeldOut) -> Revot
 
 
 def _held_out(
-    fitted: FittedModel,
-    task: TrainingTask,
+    fitted: fit.FittedModel,
+    task: fit.TrainingTask,
     which: Sequence[int],
     working: Path | None = None,
-) -> tuple[Rows, HeldOut]:
-    """The labels of the texts fitted on, and scores by rankers that left them out."""
+) -> HeldOut:
+    """Scores of the texts fitted on by rankers that left them out."""
     ranker, rows = fitted.model.ranker, rows_from(fitted.X)
     texts = [task.collection.labels[i] for i in which]
     labels = labels_from(texts, len(rows), len(fitted.model.categories))
@@ -191,8 +176,8 @@ def _held_out(
         scores = spread(scored_apart, parts, shared, "calibrating")
     fold = np.repeat(np.arange(len(parts)), [len(tested) for _, tested in parts])
     documents = np.concatenate([tested for _, tested in parts])
-    held_out = (np.concatenate(scores), take(labels, documents), documents, fold)
-    return labels, HeldOut(*held_out)
+    right = take(labels, documents)
+    return HeldOut(rows, labels, np.concatenate(scores), right, documents, fold)
 
 
 def _scored_in_turn(
@@ -249,7 +234,7 @@ class WorkingFolder(ExitStack):
         """Return the folder of this name; it stays as long as it is held."""
         self._claimed = place = self.folder / name
         make_folder(place)
-        while (file := _locked(place, fcntl.LOCK_SH)) is None:
+        while (file := _locked(place, shared=True)) is None:
             time.sleep(SECONDS)
             make_folder(place)
         self.enter_context(file)
@@ -267,25 +252,26 @@ class WorkingFolder(ExitStack):
             self.folder.rmdir()
 
 
-def _locked(place: Path, how: int) -> BinaryIO | None:
+def _locked(place: Path, *, shared: bool) -> Any:
     """Lock a folder; None where others do not allow it, or removed it meanwhile."""
-    with suppress(FileNotFoundError, BlockingIOError), ExitStack() as closing:
-        file = closing.enter_context((place / LOCK).open("a+b"))
-        fcntl.flock(file, how | fcntl.LOCK_NB)
-        if os.path.samestat(os.fstat(file.fileno()), (place / LOCK).stat()):
-            closing.pop_all()
-            return file
+    with suppress(FileNotFoundError), ExitStack() as closing:
+        if (file := locked_file(place / LOCK, shared=shared)) is not None:
+            closing.enter_context(file)
+            if os.path.samestat(os.fstat(file.fileno()), (place / LOCK).stat()):
+                closing.pop_all()
+                return file
     return None
 
 
 def _remove(place: Path) -> None:
     """Remove a folder that nobody uses."""
-    if (file := _locked(place, fcntl.LOCK_EX)) is not None:
+    if (file := _locked(place, shared=False)) is not None:
         with file:
             shutil.rmtree(place, ignore_errors=True)
 
 
 KEPT_MODELS = 5
+COMPARED = 200  # documents whose scores are compared after a rebuild
 WORKING = ".training"  # among the models: what a training has finished so far
 
 
@@ -299,7 +285,7 @@ class TrainedModel:
     model: TextRanker
     ids: list[str]
     seconds: float
-    strategy: Strategy
+    strategy: fit.Strategy
     beside: Beside
     settings: LearningSettings
 
@@ -326,7 +312,7 @@ def train(
         fitted = fit_at(project, moment, settings, select=select, working=working)
         name = _put_in_service(project, fitted, moment)
         working.remove()
-    if learner := from_model(project, fitted, moment, name):
+    if learner := live.from_model(project, fitted, moment, name):
         learner.save()
     model, strategy, calibrator = fitted.model, fitted.strategy, fitted.model.calibrator
     return Trained(
@@ -346,7 +332,7 @@ def train(
         tuple(str(node) for node in getattr(model.ranker, "pruned_", ())),
         learner is not None,
         "" if learner else _why_later(strategy, fitted.settings),
-        fitted.settings.base if by_nodes(fitted.settings) else None,
+        fitted.settings.base if fit.by_nodes(fitted.settings) else None,
         fitted.beside.change,
     )
 
@@ -358,7 +344,7 @@ def _put_in_service(project: Project, fitted: TrainedModel, moment: LogReplay) -
         project.models, fitted.model, fitted.beside, moment.numbers(), facts
     )
     project.store.note_event(
-        TRAINED, whoami(), model=folder.name, learner=fitted.settings.learner,
+        live.TRAINED, whoami(), model=folder.name, learner=fitted.settings.learner,
         upto=moment.upto, settings=asdict(fitted.settings),
     )  # fmt: skip
     project.models.put_in_service(folder)
@@ -366,18 +352,18 @@ def _put_in_service(project: Project, fitted: TrainedModel, moment: LogReplay) -
     return folder.name
 
 
-def _why_later(strategy: Strategy, settings: LearningSettings) -> str:
+def _why_later(strategy: fit.Strategy, settings: LearningSettings) -> str:
     """Why a model does not learn from every decision."""
     if strategy.descends:
         return "the model goes down the tree"
-    if by_nodes(settings):
+    if fit.by_nodes(settings):
         return f"{settings.base} learns from all documents at once"
-    if not by_margins(settings):
+    if not fit.by_margins(settings):
         name = settings.loss if settings.learner == "plm" else settings.learner
         return f"{name} learns from all documents at once"
     return (
-        f"the weights take {bytes_text(strategy.size.flat)}, more than the "
-        f"{bytes_text(byte_size(settings.memory))} given: allow more with --memory"
+        f"the weights take {fit.bytes_text(strategy.size.flat)}, more than the "
+        f"{fit.bytes_text(byte_size(settings.memory))} given: allow more with --memory"
     )
 
 
@@ -393,21 +379,21 @@ def fit_at(
 
     working : where what is finished is kept while it goes on.
     """
-    require(settings)
+    fit.require(settings)
     judged = map(moment.judged, project.store.records())
-    records = to_learn_from(judged, new_ranker(settings))
+    records = fit.to_learn_from(judged, fit.new_ranker(settings))
     if not records:
         raise Mistake(
             f"{project.folder} has no labelled documents to learn from: "
             "import some with labels (classmark import FILE)"
         )
     categories = moment.categories()
-    collection = collected(project, records, settings.grades, categories)
+    collection = fit.collected(project, records, settings.grades, categories)
     started = time.perf_counter()
-    task = task_of(collection, categories)
+    task = fit.task_of(collection, categories)
     place = None if working is None else working.claim(_name(task, settings))
-    vectorizer = new_vectorizer(project, settings)
-    fitted = fit(task, vectorizer, settings, select=select, working=place)
+    vectorizer = fit.new_vectorizer(project, settings)
+    fitted = fit.fit(task, vectorizer, settings, select=select, working=place)
     beside = learn_beside(fitted, task, settings, place)
     return TrainedModel(
         fitted.model,
@@ -420,7 +406,7 @@ def fit_at(
 
 
 def _written_out(
-    settings: LearningSettings, ranker: Any, strategy: Strategy
+    settings: LearningSettings, ranker: Any, strategy: fit.Strategy
 ) -> LearningSettings:
     """The settings, with what was chosen in the place of what leaves the choice."""
     used = replace(settings, strategy=strategy.name)
@@ -430,10 +416,125 @@ def _written_out(
     return used if price is None else replace(used, C=price)
 
 
-def _name(task: TrainingTask, settings: LearningSettings) -> str:
+def _name(task: fit.TrainingTask, settings: LearningSettings) -> str:
     """What this very training is called, and no other."""
     digest = blake2b(repr(sorted(asdict(settings).items())).encode(), digest_size=8)
     digest.update(repr(task.tree.edges).encode())
     for text, labels in zip(task.collection.texts, task.collection.labels, strict=True):
         digest.update(f"{len(text)} {text} {labels}".encode())
     return digest.hexdigest()
+
+
+def rebuild(project: Project) -> Table:
+    """Make the live ranker from the log, compare it with the present one, use it.
+
+    The training that live learning began with is done again on what the log said then;
+    every act since is learned again, with as many re-visits as were made on it. A model
+    that goes down a tree learns nothing between two trainings: it is trained again on
+    what the log said then, and compared.
+    """
+    base = live.base_of(project)
+    upto, how = live.trained_at(project, base) if base else (None, None)
+    if how and fit.by_nodes(how) and how.strategy not in fit.DESCENDING:
+        raise Mistake(
+            f"model {base} ({how.strategy}, {how.base}) does not learn from every "
+            "decision: run classmark train to learn them, or classmark train --base "
+            "svm for a model that does"
+        )
+    if not base:
+        after = live.from_nothing(project)
+    else:
+        if upto is None or how is None:
+            raise Mistake(
+                f"the log does not say how model {base} was trained: run classmark "
+                "train"
+            )
+        moment = LogReplay(project.store.log(), upto)
+        fitted = fit_at(project, moment, how)
+        if how.strategy in fit.DESCENDING:
+            return _compare_trees(project, moment, fitted)
+        after = live.from_model(project, fitted, moment, base)
+    if after is None:
+        raise Mistake(_remedy(how or project.settings.learning))
+    with project.store.transaction():
+        before = _present(project)
+        if isinstance(before, live.LiveLearner):
+            before.catch_up()
+        after.catch_up()
+    after.save()
+    note = "difference: the largest of a weight, relative to the largest weight"
+    difference, documents = _difference(before, after), len(after.ranker.handles)
+    rows = [_row(after.moment, documents, difference)]
+    return Table("Rebuilt from the log", rows, note)
+
+
+def _row(moment: LogReplay, documents: int, difference: Cell) -> dict[str, Cell]:
+    return {
+        "acts": moment.acts,
+        "documents": documents,
+        "categories": len(moment.categories()),
+        "difference": difference,
+    }
+
+
+def _remedy(settings: LearningSettings) -> str:
+    """What to do where the weights are not kept for learning on, or never were."""
+    if fit.by_margins(settings):
+        return (
+            f"the memory given ({settings.memory}) does not hold the weights that "
+            "decisions change: run classmark train --memory with more first"
+        )
+    if settings.learner == fit.LEARNER:
+        return (
+            f"the loss {settings.loss} does not learn from every decision: run "
+            "classmark train --loss dom first"
+        )
+    return (
+        "the learner of this project does not learn from every decision: run "
+        "classmark train --learner plm first"
+    )
+
+
+def _present(project: Project) -> live.LiveLearner | str:
+    """The live ranker as it was saved, or why there is none."""
+    if project.lives.current() is None:
+        return "nothing to compare with"
+    try:
+        learner = live.open_learner(project)
+    except DamagedFolder:
+        return "it was damaged"
+    return "nothing to compare with" if learner is None else learner
+
+
+def _compare_trees(project: Project, moment: LogReplay, fitted: TrainedModel) -> Table:
+    """Compare the scores of documents that a top-down model learned from."""
+    before = open_model(project.models.folder / live.base_of(project))
+    texts = [
+        project.text_of(project.store.record(id_)) for id_ in fitted.ids[:COMPARED]
+    ]
+    difference: Cell = "other categories"
+    if before.categories == fitted.model.categories:
+        old, new = before.scores(texts), fitted.model.scores(texts)
+        difference = float(np.abs(old - new).max())
+    note = (
+        f"difference: the largest of a score over {len(texts)} documents; what was "
+        "decided since is learned with classmark train"
+    )
+    rows = [_row(moment, len(fitted.ids), difference)]
+    return Table("Trained again from the log", rows, note)
+
+
+def _difference(before: live.LiveLearner | str, after: live.LiveLearner) -> Cell:
+    """The largest difference of a weight, relative to the largest weight."""
+    if isinstance(before, str):
+        return before
+    duals = [learner.ranker.dual for learner in (before, after)]
+    if before.ranker.categories != after.ranker.categories:
+        return "other categories"
+    if duals[0].retired != duals[1].retired:
+        return "other categories are ranked"
+    old, new = (np.append(dual.W, dual.tau) for dual in duals)
+    if old.shape != new.shape:
+        return f"{duals[0].W.shape[0]} and {duals[1].W.shape[0]} terms"
+    largest = max(float(np.abs(old).max(initial=0.0)), 1e-30)
+    return float(np.abs(old - new).max(initial=0.0)) / largest

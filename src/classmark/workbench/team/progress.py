@@ -21,7 +21,7 @@ from classmark.measures import calibration_error, reliability
 from classmark.ranking import top
 from classmark.taxonomy.category import ACTIVE
 from classmark.workbench.deciding.queue import shuffled
-from classmark.workbench.learning.lessons import TEST
+from classmark.workbench.learning.fit import TEST
 from classmark.workbench.team.decisions import (
     LabelsGiven,
     Step,

@@ -24,8 +24,7 @@ from classmark.workbench.learning.live import (
     learn_at_once,
     open_learner,
 )
-from classmark.workbench.learning.rebuild import rebuild
-from classmark.workbench.learning.train import train
+from classmark.workbench.learning.train import rebuild, train
 from classmark.workbench.project import Project
 from classmark.workbench.settings import FILE, LearningSettings
 from classmark.workbench.store.undo import undo

@@ -18,8 +18,7 @@ from classmark.workbench.deciding.decide import Decision, decide, next_for, undo
 from classmark.workbench.deciding.sheet import lay_out
 from classmark.workbench.deciding.suggest import suggest
 from classmark.workbench.learning.live import Overtaken, learn_at_once, open_learner
-from classmark.workbench.learning.rebuild import rebuild
-from classmark.workbench.learning.train import train
+from classmark.workbench.learning.train import rebuild, train
 from classmark.workbench.project import Project
 from classmark.workbench.settings import FILE, LearningSettings
 from classmark.workbench.team.desk import Desk

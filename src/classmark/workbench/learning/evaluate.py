@@ -85,12 +85,10 @@ def evaluate_project(
 ) -> Evaluated:
     """Measure learners on the documents set apart, or by cross-validation."""
     learning = project.settings.learning
-    settings = {name: replace(learning, learner=name) for name in learners or LEARNERS}
-    settings |= {  # only plm looks at the tree
-        name: replace(each, strategy=fit.PLAIN)
-        for name, each in settings.items()
-        if name != fit.LEARNER
-    }
+    settings = {}
+    for name in learners or LEARNERS:  # only plm looks at the tree
+        strategy = learning.strategy if name == fit.LEARNER else fit.PLAIN
+        settings[name] = replace(learning, learner=name, strategy=strategy)
     return _measured(project, "learner", settings, n_folds)
 
 

@@ -119,8 +119,9 @@ class LiveLearner:
             entries = list(store.log(self.moment.upto))
         waiting = self._follow(entries)
         documents, apart = self._learn(waiting)
-        visits = self._revisit(documents) if waiting else 0
+        visits = 0
         if waiting:
+            visits = self._revisit(documents)
             with self.writing():
                 if _last_lesson(store) != last:
                     raise Overtaken(
@@ -281,29 +282,27 @@ class SharedTextRanker(TextRanker):
 
     def __init__(self, learner: LiveLearner) -> None:
         self.learner, self.lock = learner, learner.lock
-        with self.lock:
-            self.settle()
+        self._labels: dict[str, int] | None = None
+        self.settle()
 
-    def settle(self) -> TextRanker:
-        """The ranker of now; for those who hold the lock."""
-        if getattr(self, "_labels", None) is not self.learner.labels:
-            self._labels = self.learner.labels
-            self._model = with_votes(self.learner.project, self.learner.model())
-            super().__init__(
-                self._model.vectorizer, self._model.ranker, self._model.categories
-            )
-            self.calibrator = self._model.calibrator
-        return self._model
+    def settle(self) -> None:
+        """Be the ranker of now; it changes unless one holds the lock."""
+        with self.lock:
+            if self._labels is not self.learner.labels:
+                self._labels = self.learner.labels
+                model = with_votes(self.learner.project, self.learner.model())
+                super().__init__(model.vectorizer, model.ranker, model.categories)
+                self.calibrator = model.calibrator
 
     def suggest(self, text: str, k: int = 10, terms: int = 5) -> list[Suggestion]:
         """The best categories for a text, each with its strongest terms."""
-        with self.lock:
-            return self.settle().suggest(text, k, terms)
+        with held(self):
+            return super().suggest(text, k, terms)
 
     def scores(self, texts: Iterable[str]) -> Floats:
         """Scores of all categories, shape (texts, categories)."""
-        with self.lock:
-            return self.settle().scores(texts)
+        with held(self):
+            return super().scores(texts)
 
 
 @contextmanager
@@ -376,18 +375,15 @@ class Service:
 
     def _show(self) -> None:
         """Let the learner be asked, once it has learned something."""
-        if self.learner is None:
+        model, learner = self.model, self.learner
+        if learner is None:
             self.model = trained_model(self.project)
-        elif not self.learner.has_learned:
+        elif not learner.has_learned:
             self.model = None
-        elif (
-            isinstance(self.model, SharedTextRanker)
-            and self.model.learner is self.learner
-        ):
-            with self.model.lock:
-                self.model.settle()
+        elif isinstance(model, SharedTextRanker) and model.learner is learner:
+            model.settle()
         else:
-            self.model = SharedTextRanker(self.learner)
+            self.model = SharedTextRanker(learner)
 
     def look_again(self) -> None:
         """Know the categories of today; for a model that only training changes."""

@@ -226,10 +226,8 @@ def present_ids(store: Store) -> dict[int, str]:
 
 def _present_id(project: Project) -> Callable[[str], str]:
     """As ``present_id``, by the ids when the model in service was trained."""
-    for name in (KNOWN, PLACES, VOTES):
-        saved = _open_part(project.models.current(), name)
-        if saved is not None and "numbers" in saved.settings:
-            return present_id(project.store, saved.settings["numbers"])
+    if (saved := _open_part(project.models.current(), KNOWN)) is not None:
+        return present_id(project.store, saved.settings["numbers"])
     sql = "SELECT id, number FROM categories ORDER BY stands"
     return present_id(project.store, dict(project.store.run(sql)))
 

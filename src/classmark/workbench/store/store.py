@@ -104,7 +104,11 @@ class Store:
         self.path = path
         self.engine: Embedded | Postgres
         if server is not None and server.url:
-            self.engine = _postgres(server, create=create)
+            try:
+                from classmark.workbench.store import postgres
+            except ImportError:
+                raise MissingExtra("Stores in PostgreSQL", "postgres") from None
+            self.engine = postgres.Postgres(server, create=create)
         else:
             self.engine = Embedded(path, create=create, shared=shared)
         self.server = server
@@ -358,11 +362,3 @@ def title_of(document: Document) -> str:
 def titles(store: Store, documents: Iterable[str]) -> dict[str, str]:
     """Document → its title; its first words where it has none."""
     return {id_: title_of(store.document(id_))[:120] for id_ in documents}
-
-
-def _postgres(server: StoreSettings, *, create: bool) -> Postgres:
-    try:
-        from classmark.workbench.store.postgres import Postgres
-    except ImportError:
-        raise MissingExtra("Stores in PostgreSQL", "postgres") from None
-    return Postgres(server, create=create)

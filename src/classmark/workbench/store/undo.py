@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from classmark.problems import Mistake
 from classmark.taxonomy.category import taxonomy_of
 from classmark.workbench.results import Logged
-from classmark.workbench.store.log import (
-    UNDO,
-    Act,
-    Changes,
-    reversed_changes,
-    unpacked,
-    whoami,
-)
+from classmark.workbench.store import log
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project
@@ -56,7 +49,7 @@ class _Line(NamedTuple):
     act: str
     category: int | None
     other: int | None
-    changes: Changes
+    changes: log.Changes
 
 
 def undo(
@@ -70,11 +63,11 @@ def undo(
     Undoing an undoing brings the act back. What belongs to the act goes with it: the
     documents that a merge or a split moved. within : the act that this is part of.
     """
-    store, who = project.store, who or whoami()
+    store, who = project.store, who or log.whoami()
     with store.transaction():
         line = _line(store, _last(store, who) if number is None else number)
         seqs = _undo(store, line, who, within)
-    verb = "brought back" if line.act == UNDO else "undone"
+    verb = "brought back" if line.act == log.UNDO else "undone"
     return Logged(tuple(seqs), f"{verb}: {line.act} ({_acts(store, seqs)})")
 
 
@@ -118,17 +111,19 @@ def _line(store: Store, seq: int) -> _Line:
             f"act {seq} is undone already; the last word on it is act {newest}: to "
             f"take that back, run classmark undo {newest}"
         )
-    return _Line._make([*columns, unpacked(changes) if changes else {}])
+    return _Line._make([*columns, log.unpacked(changes) if changes else {}])
 
 
 def _undo(store: Store, line: _Line, who: str, within: int | None) -> list[int]:
     """Undo one act, and the acts within it; return the numbers given."""
-    changes = reversed_changes(line.changes)
+    changes = log.reversed_changes(line.changes)
     if changes:
         _require_untouched(store, line)
     elif within is None:
         _require_standing(store, line)
-    act = Act(line.document, UNDO, undoes=line.seq, within=within, changes=changes)
+    act = log.Act(
+        line.document, log.UNDO, undoes=line.seq, within=within, changes=changes
+    )
     seqs = [_append(store, act, line, who)]
     chain, at = chain_of(store, line.seq), line.seq
     for sql in cycle(FALL):  # what an undone act undid holds again, and so on
@@ -148,7 +143,7 @@ def _undo(store: Store, line: _Line, who: str, within: int | None) -> list[int]:
     return seqs
 
 
-def _append(store: Store, act: Act, line: _Line, who: str) -> int:
+def _append(store: Store, act: log.Act, line: _Line, who: str) -> int:
     """Append an undoing, if the categories can be as it leaves them."""
     refused = f"act {line.seq} ({line.act}) cannot be undone"
     try:
@@ -196,7 +191,7 @@ def _require_untouched(store: Store, line: _Line) -> None:
         "ORDER BY seq DESC",
         (min(chain_of(store, line.seq)),),
     ):
-        later = unpacked(text)
+        later = log.unpacked(text)
         if any(field in later.get(number, {}) for number, field in cells):
             raise Mistake(
                 f"{refused}: act {seq} changed the same category since: undo {seq} "
@@ -219,7 +214,7 @@ def _require_standing(store: Store, line: _Line) -> None:
             )
 
 
-def _require_kept(store: Store, changes: Changes, line: _Line) -> None:
+def _require_kept(store: Store, changes: log.Changes, line: _Line) -> None:
     """No label is lost with a category that goes, unless another has taken it over."""
     for number, fields in changes.items():
         if fields.get("stands") != (1, 0):

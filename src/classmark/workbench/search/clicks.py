@@ -7,6 +7,7 @@ logged only if the settings, or whoever searches, ask for it.
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -24,9 +25,7 @@ if TYPE_CHECKING:
 
 
 IMPRESSIONS = """
-SELECT number, at, who, query, ranker, generation, shown,
-  (SELECT json_group_array(DISTINCT document)
-   FROM clicks WHERE impression = number)
+SELECT number, at, who, query, ranker, generation, shown
 FROM impressions ORDER BY number
 """
 
@@ -135,15 +134,16 @@ def log_click(store: Store, impression: int, document: str | int) -> Click:
 
 def read_impressions(store: Store) -> list[Impression]:
     """Every list that was shown, in order, with what was opened from it."""
+    clicked: dict[int, set[str]] = defaultdict(set)
+    for impression, document in store.run("SELECT impression, document FROM clicks"):
+        clicked[impression].add(document)
     return [
         Impression(
             number, at, who, query, ranker, generation,
             tuple((id_, score) for id_, score in json.loads(shown)),
-            frozenset(json.loads(clicked)),
+            frozenset(clicked[number]),
         )
-        for number, at, who, query, ranker, generation, shown, clicked in store.run(
-            IMPRESSIONS
-        )
+        for number, at, who, query, ranker, generation, shown in store.run(IMPRESSIONS)
     ]  # fmt: skip
 
 

@@ -1,8 +1,8 @@
 """The store on a PostgreSQL server.
 
 Statements are written so that SQLite and PostgreSQL both understand them; only their
-places are marked otherwise (``numbered``). The few functions of SQLite's that they use
-are made in the project's own schema (``FUNCTIONS``).
+places are marked otherwise (``numbered``), and SQLite's ``json_extract`` is made in the
+project's own schema.
 
 One at a time writes: every transaction that writes first takes the one row of the table
 ``turn`` and counts it up, which tells all others that something has changed. So acts
@@ -34,10 +34,6 @@ CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN RAISE EXCEPTION '%', TG_ARGV[0] USING ERRCODE = '23000'; END $$;
 CREATE FUNCTION json_extract(text, text) RETURNS text LANGUAGE sql IMMUTABLE STRICT
 AS $$ SELECT jsonb_path_query_first($1::jsonb, $2::jsonpath) #>> '{}' $$;
-CREATE FUNCTION json_of_array(anycompatiblearray) RETURNS text LANGUAGE sql IMMUTABLE
-AS $$ SELECT to_json($1)::text $$;
-CREATE AGGREGATE json_group_array(anycompatible) (SFUNC = array_append,
-STYPE = anycompatiblearray, INITCOND = '{}', FINALFUNC = json_of_array);
 CREATE TABLE turn (version INTEGER NOT NULL, number BIGINT NOT NULL);
 """
 NUMBERED = {

@@ -393,8 +393,7 @@ def fit(
     collection = task.collection
     chosen = range(len(collection.texts)) if which is None else which
     X = vectorizer.fit_transform([collection.texts[i] for i in chosen])
-    item = X.dtype.itemsize
-    size = Size(*X.shape, len(collection.categories), item)
+    size = Size(*X.shape, len(collection.categories), X.dtype.itemsize)
     strategy = choose(learning, _as_built(task, chosen), size)
     ranker = ranker_for(strategy, learning, task, vectorizer)
     lessons: Any = collection.lessons(ranker, chosen)

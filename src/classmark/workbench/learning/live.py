@@ -267,8 +267,7 @@ class LiveLearner:
 
 def base_of(project: Project) -> str:
     """The name of the trained model in service; "" where there is none."""
-    current = project.models.current()
-    return current.name if current else ""
+    return getattr(project.models.current(), "name", "")
 
 
 def _last_lesson(store: Store) -> int:
@@ -338,11 +337,6 @@ class Service:
     def upto(self) -> int:
         """The last act that was learned."""
         return -1 if self.learner is None else self.learner.moment.upto
-
-    @property
-    def has_learned(self) -> bool:
-        """Whether there is a live ranker, and anything it could rank by."""
-        return self.learner is not None and self.learner.has_learned
 
     def open(self) -> None:
         """Open what is in service now."""
@@ -438,7 +432,7 @@ def model_in_service(project: Project) -> TextRanker | None:
     """The live ranker, come to the last act, or the model trained last."""
     service = Service(project)
     service.open()
-    if service.has_learned:
+    if service.learner is not None and service.learner.has_learned:
         service.learn()
         service.save()
     return service.model

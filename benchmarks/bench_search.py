@@ -29,8 +29,8 @@ from typing import Any
 import numpy as np
 
 from classmark.corpus.counting import count
-from classmark.index.field import field_of
 from classmark.index.models import MODELS
+from classmark.index.postings import field_of
 from classmark.index.search import Searcher
 from classmark.text.analyzer import Analyzer
 from classmark.weighting.vectorizer import weigh

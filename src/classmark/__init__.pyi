@@ -31,9 +31,7 @@ from classmark.hierarchies.report import taxonomy_report as taxonomy_report
 from classmark.hierarchies.rerank import RareCategoryReranker as RareCategoryReranker
 from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker as TaxonomyRanker
 from classmark.hierarchies.top_down import TopDownClassifier as TopDownClassifier
-from classmark.index.field import StoredField as StoredField
 from classmark.index.index import Index as Index
-from classmark.index.index import IndexCheck as IndexCheck
 from classmark.index.models import MODELS as MODELS
 from classmark.index.models import FieldStatistics as FieldStatistics
 from classmark.index.models import Model as Model
@@ -43,7 +41,9 @@ from classmark.index.search import Explanation as Explanation
 from classmark.index.search import Hit as Hit
 from classmark.index.search import Question as Question
 from classmark.index.search import Searcher as Searcher
+from classmark.index.snapshot import IndexCheck as IndexCheck
 from classmark.index.snapshot import Snapshot as Snapshot
+from classmark.index.snapshot import StoredField as StoredField
 from classmark.links.pagerank import pagerank as pagerank
 from classmark.ltr import LambdaMART as LambdaMART
 from classmark.ltr import ListNet as ListNet

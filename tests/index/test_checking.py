@@ -4,7 +4,8 @@ import shutil
 
 import pytest
 
-from classmark.index.index import Index, check
+from classmark.index.index import Index
+from classmark.index.snapshot import check
 from classmark.problems import DamagedFolder, Mistake
 
 

@@ -19,9 +19,9 @@ from classmark.index.feedback import (
     feedback_from,
     terms_of,
 )
-from classmark.index.field import field_of
 from classmark.index.index import Index
 from classmark.index.models import Prepared
+from classmark.index.postings import field_of
 from classmark.index.search import Searcher
 from classmark.problems import Mistake
 from classmark.sparse import rows_from

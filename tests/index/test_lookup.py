@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from classmark.corpus.vocabulary import join_terms
 from classmark.index import kernels_postings as fast
-from classmark.index.field import field_of
-from classmark.index.postings import Words
+from classmark.index.postings import Words, field_of
 from classmark.index.search import Searcher
 from classmark.problems import Mistake
 from classmark.sparse import rows_from

@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from classmark.index.field import field_of
 from classmark.index.models import KEPT, MODELS, Prepared
+from classmark.index.postings import field_of
 from classmark.index.search import Searcher, log_prior
 from classmark.problems import Mistake
 from classmark.sparse import rows_from

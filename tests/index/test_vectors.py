@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from classmark.index import kernels_vectors as fast
-from classmark.index.field import field_of
 from classmark.index.index import Index
 from classmark.index.kernels_models import Heap
+from classmark.index.postings import field_of
 from classmark.index.search import Searcher
 from classmark.problems import Mistake
 from classmark.sparse import rows_from

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from classmark.index.field import field_of
+from classmark.index.postings import field_of
 from classmark.sparse import rows_from
 
 NAMES = [f"t{i:03d}" for i in range(400)]

@@ -57,10 +57,10 @@ def work(path, seed):
 INDEXING = """
 import os
 from tempfile import TemporaryDirectory
-from classmark.index import changes
+from classmark.index import merge
 from classmark.index.index import Index
 
-changes.FANOUT = 2
+merge.FANOUT = 2
 os.fsync = lambda descriptor: None  # a kill loses nothing that was written
 
 with TemporaryDirectory() as warm:

@@ -266,32 +266,7 @@ def _combined(name: str, parts: list[Floats], weights: list[float]) -> Floats:
     return mean
 
 
-_WORDS = re.compile("[a-z0-9]+")
 _OPERATOR = re.compile(rf"\s*#(?:{'|'.join(OPERATORS)})\s*\(")
-_MOST = 1 << 16
-
-
-class QueryTerms(dict[str, str]):
-    """A cache of the term of each query word; "" where the word has none.
-
-    >>> QueryTerms(Analyzer()).of("The hives of bees")
-    ['hive', 'bee']
-    """
-
-    def __init__(self, analyzer: Analyzer) -> None:
-        super().__init__()
-        self._analyzer = analyzer
-
-    def __missing__(self, word: str) -> str:
-        if len(self) >= _MOST:
-            self.clear()
-        term = self[word] = self._analyzer.terms([word])[0]
-        return term
-
-    def of(self, query: str) -> list[str]:
-        """Return the terms of a text, as the analyzer does."""
-        tokens = _WORDS.findall(query.lower()) if query.isascii() else words(query)
-        return [term for word in tokens if (term := self[word])]
 
 
 def warn_of_language(query: str, fields: Iterable[str]) -> None:

@@ -1,4 +1,4 @@
-"""Documents become segments, within a stated memory.
+"""Documents become segments, within a stated memory, and are changed.
 
 Blocked sort-based indexing: a block is sorted by term, then document, and all blocks
 are merged in the end [Manning08]. Within a block the sort is a counting sort.
@@ -6,6 +6,9 @@ are merged in the end [Manning08]. Within a block the sort is a counting sort.
 A collection may become several segments, of which each has the next n/N documents.
 Where they are cut depends on the documents alone, so that on one machine or on many the
 segments are the same byte by byte.
+
+Of an index that is there, new documents become a new segment, deleted ones are only
+marked.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from classmark.corpus.counting import Chunk, TokenTable, batches
 from classmark.corpus.documents import Document
 from classmark.corpus.kernels import count_entries, scatter_entries, scatter_places
 from classmark.corpus.vocabulary import join_terms, order_terms
-from classmark.index.merge import id_of, merge_segments, merged_keys
+from classmark.index.merge import id_of, merge_segments, merged_keys, to_merge
 from classmark.index.segment import (
     Inverted,
     Segment,
@@ -34,7 +37,15 @@ from classmark.index.segment import (
     id_keys,
     ordered,
 )
-from classmark.index.snapshot import PARTS, new_segment
+from classmark.index.snapshot import (
+    PARTS,
+    Lock,
+    Snapshot,
+    commit,
+    new_segment,
+    open_number,
+    open_snapshot,
+)
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.text.analyzer import Analyzer
@@ -366,3 +377,131 @@ def build_segments(
         segments.append(Segment(place))
     shutil.rmtree(aside)
     return segments
+
+
+#: Texts wait in memory until they take this share of what there is.
+SHARE = 4
+
+
+class Changes:
+    """What is to be committed: segments, marks, and documents not yet in a segment.
+
+    memory : bytes that may be used;  base : the generation that is changed; where
+    another process has moved on since, that of the process.
+    """
+
+    def __init__(self, path: Path, memory: int, base: Snapshot) -> None:
+        self.path, self.base = path, base
+        self.waiting: dict[str, IndexEntry] = {}
+        self.size = 0
+        self._lock = Lock(path)
+        try:
+            if open_number(path) != base.number:
+                self.base = open_snapshot(path)
+            settings = self.base.settings
+            analyzer = Analyzer.parse(settings["analyzer"])
+            fields, positions = settings["fields"], settings["positions"]
+            self.setup = Setup(analyzer, fields, positions, memory)
+        except BaseException:
+            self._lock.free()
+            raise
+        self.parts = list(self.base.parts)
+
+    def add(self, stream: Iterable[IndexEntry]) -> None:
+        """Take new documents in; refuse an id that is there."""
+        for entry in stream:
+            if entry.id in self.waiting or self._find(entry.id) is not None:
+                raise Mistake(
+                    f"document {entry.id!r} is already there: replace it, or delete it "
+                    "first (documents given before it are added)"
+                )
+            self._wait(entry)
+
+    def replace(self, stream: Iterable[IndexEntry]) -> None:
+        """Take documents in, instead of those with the same ids, if there are any."""
+        for entry in stream:
+            self._remove(entry.id)
+            self._wait(entry)
+
+    def delete(self, ids: Iterable[str]) -> None:
+        """Delete documents; an unknown id is refused before anything is done."""
+        unique_ids = list(dict.fromkeys(ids))
+        for name in unique_ids:
+            if name not in self.waiting and self._find(name) is None:
+                raise Mistake(f"document {name!r} is not there: nothing was deleted")
+        for name in unique_ids:
+            self._remove(name)
+
+    def merge(self) -> None:
+        """Make one segment of all."""
+        self._flush()
+        if len(self.parts) > 1 or any(p.alive is not None for p in self.parts):
+            self._merge(slice(0, len(self.parts)))
+
+    def commit(
+        self, tidy: Callable[[list[SegmentPart]], list[SegmentPart]] | None = None
+    ) -> Snapshot:
+        """Write everything, put it in service, and let others change the index.
+
+        tidy : what becomes of the segments; None: they are merged as the policy says.
+        """
+        self._flush()
+        if tidy is not None:
+            self.parts = tidy(self.parts)
+        self.parts = [part for part in self.parts if part.kept()]
+        while tidy is None and (span := to_merge(self.parts)) is not None:
+            self._merge(span)
+        snapshot = commit(self.path, self.parts, self.base.settings)
+        self.discard()
+        return snapshot
+
+    def discard(self) -> None:
+        """Forget what was not committed."""
+        self.parts, self.waiting, self.size = [], {}, 0
+        self._lock.free()
+
+    def _wait(self, entry: IndexEntry) -> None:
+        self.waiting[entry.id] = entry
+        self.size += entry.size() + 256
+        if self.size > self.setup.memory // SHARE:
+            self._flush()
+
+    def _find(self, name: str) -> tuple[int, int] | None:
+        """Return the segment and the number in it of a document that is alive."""
+        for at, (segment, alive) in enumerate(self.parts):
+            number = segment.ids.find(name)
+            if number is not None and (alive is None or alive[number]):
+                return at, number
+        return None
+
+    def _remove(self, name: str) -> None:
+        if self.waiting.pop(name, None) is not None:
+            return
+        place = self._find(name)
+        if place is None:
+            return
+        at, number = place
+        alive = self.parts[at].mask()
+        if any(alive is part.alive for part in self.base.parts):
+            alive = alive.copy()  # readers keep theirs
+        alive[number] = False
+        self.parts[at] = SegmentPart(self.parts[at].segment, alive)
+
+    def _flush(self) -> None:
+        if not self.waiting:
+            return
+        entries = iter(list(self.waiting.values()))
+        self.waiting, self.size = {}, 0
+        segment = build_segment(entries, self.setup, lambda: new_segment(self.path))
+        self.parts.append(SegmentPart(segment, None))
+
+    def _merge(self, which: slice) -> None:
+        """Replace some neighbouring segments by one."""
+        folder = new_segment(self.path)
+        merge_segments(
+            self.parts[which],
+            folder,
+            positions=self.setup.positions,
+            memory=self.setup.memory // 4,
+        )
+        self.parts[which] = [SegmentPart(Segment(folder), None)]

@@ -37,7 +37,7 @@ class DocumentTerms(NamedTuple):
 def terms_of(field: Field, items: Sequence[int] | NDArray[np.integer]) -> DocumentTerms:
     """Read the terms of some documents, all lists being gone through once.
 
-    >>> from classmark.index.field import field_of
+    >>> from classmark.index.postings import field_of
     >>> from classmark.sparse import rows_from
     >>> field = field_of(rows_from([[2, 0], [1, 1]]), ["ant", "bee"])
     >>> terms_of(field, [1]).terms.tolist()

@@ -1,10 +1,27 @@
-"""Segments become one, range of terms after range of terms, in bounded memory."""
+"""Segments become one: in bounded memory, by a policy, and in the background.
+
+So that segments do not pile up, they are merged: let the level of a segment be ⌊log₈
+documents⌋; when the newest eight segments or more are all of a level or below, they
+become one. A document is so written again once for each power of eight, and there are
+at most seven segments of each level [ONeil96]. A segment of which half the documents
+are deleted is written again without them. A commit does so, or a thread in the
+background, or nobody until all is merged on demand.
+
+The thread merges in a folder aside, under a lock of that folder, and holds up nobody.
+What it has made is put in service by itself, if nobody has changes under way, under the
+lock that all changes need; else by the commit of those changes. Documents that were
+deleted or replaced meanwhile are marked in the merged segment. If its sources are not
+there any more, since another process or a merge on demand came first, it is thrown
+away: at any moment the generation in service is whole, and no change is lost.
+"""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
+from threading import Event, RLock, Thread
 from typing import NamedTuple
 
 import numpy as np
@@ -17,20 +34,26 @@ from classmark.index.postings import ColumnReader
 from classmark.index.segment import (
     Cursor,
     Inverted,
+    MergeSource,
+    Segment,
     SegmentPart,
     SegmentWriter,
     TermRange,
 )
+from classmark.index.snapshot import (
+    ASIDE,
+    Lock,
+    Snapshot,
+    commit,
+    new_segment,
+    open_number,
+    open_snapshot,
+    remove_segments,
+    try_lock,
+)
+from classmark.problems import Mistake
 
 _IDS, _KEYS, _PER_HELD = 1 << 14, 1 << 17, 48
-
-
-class MergeSource(NamedTuple):
-    """Some terms of a part, and what becomes of its documents' numbers."""
-
-    stretch: TermRange
-    shift: int
-    renumbered: NDArray[np.uint32]
 
 
 def merge_segments(
@@ -201,3 +224,194 @@ def _without_empty(inverted: Inverted) -> Inverted:
     if places is not None:
         places = places[0], places[1][nonempty], places[2][nonempty]
     return Inverted(terms, inverted.postings, *bounds, places)
+
+
+FANOUT = 8
+
+
+def to_merge(parts: Sequence[SegmentPart]) -> slice | None:
+    """Say which neighbours are to become one next; None: all is in order."""
+    for at, part in enumerate(parts):
+        if 2 * part.kept() <= part.segment.n_items:
+            return slice(at, at + 1)
+    many = newest_to_merge([part.kept() for part in parts])
+    return slice(len(parts) - many, len(parts)) if many else None
+
+
+def newest_to_merge(sizes: list[int]) -> int:
+    """Say how many of the newest segments are to become one; 0: none.
+
+    >>> newest_to_merge([500, 9, 3, 2, 2, 1, 1, 1, 1, 1])
+    8
+    >>> newest_to_merge([500, 9, 3, 2, 2, 1])
+    0
+    """
+    levels = [(max(size, 1).bit_length() - 1) // 3 for size in sizes]
+    for level in sorted(set(levels)):
+        run = 0
+        while run < len(levels) and levels[-1 - run] <= level:
+            run += 1
+        if run >= FANOUT:
+            return run
+    return 0
+
+
+class MergingFailed(Mistake):
+    """The background could not merge; the index is as it was committed."""
+
+
+class _Stopped(Exception):
+    """The merging was cancelled."""
+
+
+class Merged(NamedTuple):
+    """A merged segment, its sources as they were, and the lock of its folder."""
+
+    sources: tuple[SegmentPart, ...]
+    segment: Segment
+    lock: Lock
+
+    def marked(self, now: Sequence[SegmentPart]) -> SegmentPart:
+        """Return it with the documents marked that its sources have lost since."""
+        left = {id(part.segment): part for part in now}
+        masks = []
+        for before in self.sources:
+            part = left.get(id(before.segment))
+            if part is None or part.alive is None:
+                masks.append(np.full(before.kept(), part is not None))
+            else:
+                masks.append(before.living(part.alive))
+        alive = np.concatenate(masks)
+        return SegmentPart(self.segment, None if alive.all() else alive)
+
+
+class Merger:
+    """Merges the segments of an index, in a thread that ends when all is in order.
+
+    newest : the last generation that is known;  may_publish : whether nobody has
+    changes under way;  mutex : held to look at these, and to change them.
+    """
+
+    def __init__(self, path: Path, newest: Snapshot, memory: int) -> None:
+        self.path, self.newest, self.memory = path, newest, memory
+        self.may_publish, self.mutex = True, RLock()
+        self._thread: Thread | None = None
+        self._is_busy = False
+        self._merged: Merged | None = None
+        self._problem: BaseException | None = None
+        self._is_unwanted = Event()
+
+    def start(self) -> None:
+        """Begin to merge, if there is anything to merge and nobody does so yet."""
+        with self.mutex:
+            if not self._is_busy and to_merge(self.newest.parts) is not None:
+                self._is_busy = True
+                self._thread = Thread(target=self._run, name=f"merging {self.path}")
+                self._thread.start()
+
+    def wait(self) -> None:
+        """Wait until the thread has ended: all is merged, or changes are under way."""
+        if self._thread is not None:
+            self._thread.join()
+
+    def stop(self) -> None:
+        """End the thread, also amidst a merge, of which nothing is left."""
+        self._is_unwanted.set()
+        self.wait()
+        self._is_unwanted.clear()
+        with self.mutex:
+            self.publish()
+            self._forget()
+
+    def complain(self) -> None:
+        """Say what went wrong since the last time, if anything did."""
+        problem, self._problem = self._problem, None
+        if problem is not None:
+            raise MergingFailed(
+                f"{self.path}: merging in the background failed ({problem}): nothing "
+                "committed is lost; mend the cause and commit again, or open the index "
+                "with merging='demand'"
+            ) from problem
+
+    def publish(self) -> None:
+        """Put the merged segment in service, if nobody has changes under way."""
+        with self.mutex:
+            if self._merged is None or not self.may_publish:
+                return
+            lock = try_lock(self.path)
+            if lock is None:
+                return
+            with lock:
+                if open_number(self.path) != self.newest.number:
+                    self._forget()
+                    self.newest = open_snapshot(self.path)
+                    return
+                before = list(self.newest.parts)
+                after = self.taken_up(before)
+                if after is not before:
+                    after = [part for part in after if part.kept()]
+                    self.newest = commit(self.path, after, self.newest.settings)
+
+    def taken_up(self, parts: list[SegmentPart]) -> list[SegmentPart]:
+        """Return the segments with the merged one in the place of its sources."""
+        merged = self._merged
+        sources = {id(part.segment) for part in merged.sources} if merged else set()
+        places = [at for at, part in enumerate(parts) if id(part.segment) in sources]
+        # Some may be missing: a commit leaves segments out that are deleted altogether.
+        if merged is None or not places or places[-1] - places[0] >= len(places):
+            self._forget()
+            return parts
+        merged.segment.move(new_segment(self.path))
+        self._merged = None
+        merged.lock.free()
+        first, last = places[0], places[-1] + 1
+        return [*parts[:first], merged.marked(parts[first:last]), *parts[last:]]
+
+    def _run(self) -> None:
+        try:
+            while sources := self._next():
+                self._merge(sources)
+        except _Stopped:
+            self._is_busy = False
+        except BaseException as problem:  # noqa: BLE001 - raised by complain
+            self._problem, self._is_busy = problem, False
+
+    def _next(self) -> tuple[SegmentPart, ...]:
+        """Return the segments to merge; if there are none, the thread has ended."""
+        with self.mutex:
+            span = to_merge(self.newest.parts)
+            if span is None or self._merged is not None:
+                self._is_busy = False
+                return ()
+            return self.newest.parts[span]
+
+    def _merge(self, sources: tuple[SegmentPart, ...]) -> None:
+        with self.mutex:
+            lock = try_lock(self.path / ASIDE)
+        if lock is None:
+            raise _Stopped  # another process merges
+        folder = self.path / ASIDE / "segment"
+        try:
+            remove_segments(self.path / ASIDE)
+            merge_segments(
+                sources,
+                folder,
+                positions=self.newest.settings["positions"],
+                memory=self.memory,
+                watch=self._stop_if_unwanted,
+            )
+            self._merged = Merged(sources, Segment(folder), lock)
+        except BaseException:
+            lock.free()
+            raise
+        self.publish()
+
+    def _stop_if_unwanted(self) -> None:
+        if self._is_unwanted.is_set():
+            raise _Stopped
+
+    def _forget(self) -> None:
+        if self._merged is not None:
+            shutil.rmtree(self._merged.segment.folder)
+            self._merged.lock.free()
+            self._merged = None

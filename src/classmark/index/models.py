@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -159,22 +159,26 @@ def _names(choices: Mapping[str, object]) -> str:
     return ", ".join(map(repr, choices))
 
 
-MEMO = 1 << 20  # words remembered at most
+V = TypeVar("V")
+MEMO = 1 << 20  # words of a field remembered at most
 
 
-class Numbers(dict[str, int]):
-    """Words remembered with their numbers; −1: no item alive has the word."""
+class Memo(dict[str, V]):
+    """What a function returns for each word, remembered for so many at most.
 
-    def __init__(self, field: Field) -> None:
+    >>> Memo(len, 2)["bees"]
+    4
+    """
+
+    def __init__(self, function: Callable[[str], V], most: int) -> None:
         super().__init__()
-        self._field = field
+        self._function, self._most = function, most
 
-    def __missing__(self, word: str) -> int:
-        if len(self) >= MEMO:
+    def __missing__(self, word: str) -> V:
+        if len(self) >= self._most:
             self.clear()
-        number = self._field.number(word)
-        self[word] = number = -1 if number is None else int(number)
-        return number
+        self[word] = value = self._function(word)
+        return value
 
 
 KEPT = 16  # plans cached at most: a sweep over parameters does not fill the memory
@@ -239,7 +243,7 @@ def strides(field: Field) -> Iterator[tuple[int, Lists]]:
 class Prepared:
     """A field with all that is derived from it, made when first needed.
 
-    >>> from classmark.index.field import field_of
+    >>> from classmark.index.postings import field_of
     >>> from classmark.sparse import rows_from
     >>> field = Prepared(field_of(rows_from([[2, 0], [1, 1]]), ["ant", "bee"]))
     >>> field.query(["bee", "ant", "bee", "cat"])
@@ -254,8 +258,13 @@ class Prepared:
         alive = field.alive
         self.alive = frozen(np.empty(0, bool) if alive is None else alive, np.bool_)
         self.whole = None if field.whole is None else frozen_lists(field.whole)
-        self.numbers = Numbers(field)
+        self.numbers = Memo(self._number, MEMO)
         self.plans: dict[tuple[Any, ...], Plan] = {}
+
+    def _number(self, term: str) -> int:
+        """Return the number of a term; −1: no item alive has it."""
+        number = self.field.number(term)
+        return -1 if number is None else int(number)
 
     def query(self, terms: Terms) -> Query:
         """Count the tokens of a query, or take its weights; absent terms drop out."""

@@ -6,14 +6,16 @@ through this face and no other.
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from classmark.arrays import Array, Bools, Ints, bounds_of, cut_runs, words_of, zeros
 from classmark.corpus.vocabulary import join_terms
@@ -26,6 +28,7 @@ from classmark.index.kernels_postings import (
     hash_words,
 )
 from classmark.problems import Mistake
+from classmark.sparse import Rows, take, transpose
 
 _NEWLINE = ord("\n")
 
@@ -290,3 +293,75 @@ class ColumnReader:
             self._at = decode_lists(words, *lists)
             self._left -= n
         return values.view(np.int64)
+
+
+@dataclass(eq=False)
+class CountedField(Field):
+    """A field over counts in memory, transposed; see ``field_of``.
+
+    world : items alive, and their tokens, where these are some items of many more, of
+    which df and cf tell.
+    """
+
+    terms: Sequence[str]
+    whole: Lists
+    lengths: NDArray[np.uint32]
+    df: NDArray[np.uint32]
+    cf: Ints
+    alive: Bools | None = None
+    world: tuple[int, int] | None = None
+
+    def __post_init__(self) -> None:
+        living = self.lengths if self.alive is None else self.lengths[self.alive]
+        tokens = int(living.sum(dtype=np.int64))
+        self.n_alive, self.total_length = self.world or (len(living), tokens)
+        self.room = sys.maxsize
+        self.blob = np.frombuffer(join_terms(self.terms), np.uint8)
+        self._numbers = {term: number for number, term in enumerate(self.terms)}
+
+    def number(self, term: str) -> int | None:
+        """Return the number of an analysed term; None: no item alive has it."""
+        number = self._numbers.get(term)
+        return None if number is None or not self.df[number] else number
+
+    def term(self, number: int) -> str:
+        """Return the term of a number."""
+        return self.terms[number]
+
+
+def field_of(
+    counts: Rows, terms: Sequence[str], *, alive: ArrayLike | None = None
+) -> CountedField:
+    """Make a field of counts, one row per item, one column per term.
+
+    alive : which items are not deleted; the statistics are those of these alone.
+
+    >>> from classmark.sparse import rows_from
+    >>> field = field_of(rows_from([[2, 0], [1, 1]]), ["ant", "bee"])
+    >>> field.df.tolist(), field.cf.tolist(), field.lengths.tolist()
+    ([2, 1], [3, 1], [2, 2])
+    """
+    if len(terms) != counts.width:
+        raise Mistake(
+            f"terms has {len(terms)} names for {counts.width} columns: give one each"
+        )
+    living = None if alive is None else np.asarray(alive, bool)
+    alive_counts = counts if living is None else take(counts, living)
+    lists = transpose(counts)
+    owner = np.repeat(np.arange(len(counts)), np.diff(counts.starts))
+    lengths = np.bincount(owner, counts.values, minlength=len(counts))
+    cf = np.bincount(alive_counts.columns, alive_counts.values, minlength=counts.width)
+    df = np.bincount(alive_counts.columns, minlength=counts.width)
+    return CountedField(
+        terms,
+        Lists(
+            lists.columns,
+            lists.values.astype(np.uint32),
+            lists.starts[:-1],
+            lists.starts[1:],
+        ),
+        lengths.astype(np.uint32),
+        df.astype(np.uint32),
+        cf.astype(np.int64),
+        living,
+    )

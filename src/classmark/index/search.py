@@ -72,6 +72,7 @@ def with_prior(plan: Plan, prior: Prior, query: Query) -> Ready:
 
 
 Weights = Mapping[str, float] | None
+How = tuple[Choice, Weights, Prior | None]
 
 
 class TermScore(NamedTuple):
@@ -196,7 +197,7 @@ class BaseSearcher(ABC):
         fields : the weight of each field; None: 1 for each there is.
         """
         require_size(k)
-        return self.hits(*self.find(terms, k, (model, parameters), fields, prior))
+        return self.hits(*self.find(terms, k, ((model, parameters), fields, prior)))
 
     def rank(
         self,
@@ -250,16 +251,14 @@ class BaseSearcher(ABC):
         **parameters: float | str,
     ) -> Explanation:
         """Take apart the score that ``search`` gives an item."""
-        question = self.question(terms, (model, parameters), fields, prior)
+        question = self.question(terms, ((model, parameters), fields, prior))
         return self.explain_answer(question, item)
 
-    def question(
-        self, terms: Terms, choice: Choice, weights: Weights, prior: Prior | None
-    ) -> Question:
+    def question(self, terms: Terms, how: How) -> Question:
         """Make a question of the same terms in every field."""
         counts = terms if isinstance(terms, Mapping) else Counter(terms)
         term_weights = dict.fromkeys(self.fields, counts)
-        return Question(self, "", term_weights, choice, weights, prior)
+        return Question(self, "", term_weights, *how)
 
     def hits(self, items: Ints, scores: Floats) -> list[Hit]:
         """Return hits with the ids of items."""
@@ -272,16 +271,9 @@ class BaseSearcher(ABC):
         if not 0 <= item < self.n_items:
             raise Mistake(f"item {item} is not there: give 0 to {self.n_items - 1}")
 
-    def find(
-        self,
-        terms: Terms,
-        k: int,
-        choice: Choice,
-        weights: Weights,
-        prior: Prior | None,
-    ) -> tuple[Ints, Floats]:
+    def find(self, terms: Terms, k: int, how: How) -> tuple[Ints, Floats]:
         """Return the best ``k`` items of a query and their scores."""
-        return self.answer(self.question(terms, choice, weights, prior), k)
+        return self.answer(self.question(terms, how), k)
 
     @abstractmethod
     def find_many(self, queries: Sequence[Terms], k: int, choice: Choice) -> Ranking:
@@ -319,7 +311,7 @@ class Searcher(BaseSearcher):
 
     Threads may share a searcher.
 
-    >>> from classmark.index.field import field_of
+    >>> from classmark.index.postings import field_of
     >>> from classmark.sparse import rows_from
     >>> field = field_of(rows_from([[2, 0], [1, 1], [0, 3]]), ["ant", "bee"])
     >>> [hit.number for hit in Searcher(field).search(["bee"], k=2)]
@@ -344,19 +336,12 @@ class Searcher(BaseSearcher):
         self._only = first if len(self.fields) == 1 else None
         self._scratch: list[Scratch] = []
 
-    def find(
-        self,
-        terms: Terms,
-        k: int,
-        choice: Choice,
-        weights: Weights,
-        prior: Prior | None,
-    ) -> tuple[Ints, Floats]:
+    def find(self, terms: Terms, k: int, how: How) -> tuple[Ints, Floats]:
         """Return the best ``k`` items of a query and their scores."""
-        field, k = self._only, min(k, self.n_items)
+        (choice, weights, prior), field, k = how, self._only, min(k, self.n_items)
         plan = None if field is None or weights is not None else field.plan(*choice)
         if field is None or plan is None or plan.model.function is not None:
-            return self._add_fields(self.question(terms, choice, weights, prior), k)
+            return self._add_fields(self.question(terms, how), k)
         model = plan.ready
         if prior is not None:
             model = with_prior(plan, prior, field.query(terms))
@@ -372,7 +357,7 @@ class Searcher(BaseSearcher):
         field = self.one_field("rank")
         plan, k, n = field.plan(*choice), min(k, self.n_items), len(queries)
         if field.whole is None or plan.model.function is not None:
-            answers = [self.find(terms, k, choice, None, None) for terms in queries]
+            answers = [self.find(terms, k, (choice, None, None)) for terms in queries]
             sizes = np.array([len(items) for items, _ in answers], np.int64)
             best = np.concatenate([np.empty(0, np.int64), *(i for i, _ in answers)])
             best_scores = np.concatenate([_NONE, *(s for _, s in answers)])
@@ -411,7 +396,7 @@ class Searcher(BaseSearcher):
         first, *others = question.term_weights.values()
         if question.members is None and all(each == first for each in others):
             how = (question.choice, question.weights, question.prior)
-            return self.find(first, k, *how)
+            return self.find(first, k, how)
         return self._add_fields(question, k)
 
     def explain_answer(self, question: Question, item: int) -> Explanation:

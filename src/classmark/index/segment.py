@@ -365,6 +365,14 @@ class Inverted(NamedTuple):
     places: tuple[NDArray[np.uint32], Ints, Ints] | None = None
 
 
+class MergeSource(NamedTuple):
+    """Some terms of a part, and what becomes of its documents' numbers."""
+
+    stretch: TermRange
+    shift: int
+    renumbered: NDArray[np.uint32]
+
+
 class SegmentWriter:
     """A segment in the making: after ``with`` it is in its place, whole, or nowhere."""
 

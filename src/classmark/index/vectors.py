@@ -60,7 +60,7 @@ def vectors_of(field: Prepared, items: Sequence[int] | NDArray[np.integer]) -> R
     They are those that ``search_vector`` multiplies with, a row for each item in the
     order given. All lists are gone through once.
 
-    >>> from classmark.index.field import field_of
+    >>> from classmark.index.postings import field_of
     >>> from classmark.sparse import rows_from
     >>> field = Prepared(field_of(rows_from([[3, 4], [1, 0]]), ["ant", "bee"]))
     >>> vectors_of(field, [1]).to_scipy().toarray().tolist()
@@ -86,7 +86,7 @@ def mean_vector(field: Prepared) -> Floats:
 
     mean_t = idf_t/N · Σ over the term's list of tf/‖d‖: one pass over the postings.
 
-    >>> from classmark.index.field import field_of
+    >>> from classmark.index.postings import field_of
     >>> from classmark.sparse import rows_from
     >>> field = Prepared(field_of(rows_from([[3, 0], [1, 0]]), ["ant", "bee"]))
     >>> mean_vector(field).tolist()
@@ -118,7 +118,7 @@ def unit_rows(field: Prepared, first: int, last: int) -> Rows:
     A document that is deleted has an empty row. All lists are gone through once; bit
     for bit they are those of ``vectors_of``.
 
-    >>> from classmark.index.field import field_of
+    >>> from classmark.index.postings import field_of
     >>> from classmark.sparse import rows_from
     >>> field = Prepared(field_of(rows_from([[3, 4], [1, 0]]), ["ant", "bee"]))
     >>> unit_rows(field, 1, 2).to_scipy().toarray().tolist()
@@ -156,7 +156,7 @@ class WeightedQuery(NamedTuple):
 class Products:
     """Dot products with a field's items, which are unit vectors of tf · idf.
 
-    >>> from classmark.index.field import field_of
+    >>> from classmark.index.postings import field_of
     >>> from classmark.sparse import rows_from
     >>> field = Prepared(field_of(rows_from([[3, 4], [1, 0]]), ["ant", "bee"]))
     >>> products = Products(field)

@@ -208,7 +208,7 @@ class Matches(NamedTuple):
 class Side:
     """One field, or the text that several make together.
 
-    >>> from classmark.index.field import field_of
+    >>> from classmark.index.postings import field_of
     >>> from classmark.sparse import rows_from
     >>> field = field_of(rows_from([[2, 0], [1, 1]]), ["ant", "bee"])
     >>> side, items = Side([Prepared(field)]), np.array([1, 0])

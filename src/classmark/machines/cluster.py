@@ -274,12 +274,11 @@ class Machines:
         cls, workers: int = 2, *, memory: int | None = None, dashboard: bool = False
     ) -> Self:
         """Start workers on this machine; ``memory`` is what each may take, in bytes."""
-        require_dask()
-        from distributed import Client
-
         with ExitStack() as undone:
             cluster = started(workers, memory, dashboard=dashboard)
             undone.callback(ended, cluster)
+            from distributed import Client
+
             client = Client(cluster, set_as_default=False, direct_to_workers=True)
             undone.callback(client.close)
             machines = cls(client, cluster)
@@ -385,18 +384,18 @@ class Machines:
 
         common = self._sent(shared)
         token = uuid4().hex
-        futures = [
+        futures = {
             self._client.submit(
-                _numbered, (number, tasks[number]), work, common,
+                work, tasks[number], *common,
                 key=(f"spread-{token}", number), priority=-place,
-            )
+            ): number
             for place, number in enumerate(left)
-        ]  # fmt: skip
+        }  # fmt: skip
         try:
             for future in as_completed(futures, loop=self._client.loop):
-                yield future.result()
+                yield futures[future], future.result()
         finally:
-            self._client.cancel(futures, force=True)
+            self._client.cancel(list(futures), force=True)
 
     def _sent(self, shared: Sequence[Any]) -> list[Any]:
         """Submit the shared arguments as tasks, which the scheduler can repeat.
@@ -449,13 +448,6 @@ class Machines:
         if not self.memory:
             return "no limit set"
         return f"limit {self.memory / 1e9:.2g} GB"
-
-
-def _numbered(
-    task: tuple[int, Any], work: Callable[..., T], common: Sequence[Any]
-) -> tuple[int, T]:
-    number, argument = task
-    return number, work(argument, *common)
 
 
 def _same(thing: T) -> T:

@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 
 from classmark.arrays import Floats, Ints
 from classmark.examples.problem import mean_of
-from classmark.index.field import StoredField
 from classmark.index.index import Index
 from classmark.index.models import Prepared
-from classmark.index.snapshot import open_generation
+from classmark.index.snapshot import StoredField, open_generation
 from classmark.index.vectors import unit_rows
 from classmark.ranking import top
 from classmark.solvers.cutting_planes import linear
@@ -223,11 +222,6 @@ class PortionStep(NamedTuple):
     worth: float = 0.0
 
 
-def portion(source: RowSource) -> Rows:
-    """Bring a portion into memory."""
-    return source.open()
-
-
 def extent(mine: Rows) -> tuple[int, int, int]:
     """Rows, columns, values."""
     return len(mine), mine.width, mine.nnz
@@ -246,11 +240,6 @@ def score(mine: Rows, weights: Floats) -> Floats:
 def combine(mine: Rows, coefficients: Floats) -> Floats:
     """Xᵀ · c."""
     return linear([mine]).back(coefficients)
-
-
-def fetch(mine: Rows, rows: Ints) -> Rows:
-    """A few rows, to travel after all."""
-    return take(mine, rows)
 
 
 def best(mine: Rows, hidden: Ints, weights: Floats, k: int) -> tuple[Ints, Floats]:

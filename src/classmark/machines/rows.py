@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import pairwise
+from operator import methodcaller
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -242,7 +243,7 @@ class SpreadRows(Collection):
             raise Mistake("sources: none given: give at least one part of a collection")
         _require_room(machines, sources)
         self._machines, self.rounds = machines, 0
-        self._portions = machines.hold(work.portion, sources)
+        self._portions = machines.hold(methodcaller("open"), sources)
         extents = self._ask(work.extent)
         widths = {width for _, width, _ in extents}
         if len(widths) > 1:
@@ -292,7 +293,7 @@ class SpreadRows(Collection):
             )
         distinct, places = np.unique(numbers, return_inverse=True)
         parts = self._within(distinct, "rows")
-        return take(stack(self._ask(work.fetch, (), parts)), places)
+        return take(stack(self._ask(take, (), parts)), places)
 
     def top(
         self, weights: Floats, k: int, hidden: ArrayLike = ()

@@ -30,10 +30,9 @@ from classmark.index.feedback import (
     main_field,
     terms_of,
 )
-from classmark.index.field import CountedField, StoredField
 from classmark.index.index import OpenIndex
 from classmark.index.models import Choice, Prepared, Terms
-from classmark.index.postings import Lists
+from classmark.index.postings import CountedField, Lists
 from classmark.index.query_language import Belief, parse
 from classmark.index.search import (
     BaseSearcher,
@@ -43,38 +42,18 @@ from classmark.index.search import (
     Question,
     Searcher,
 )
-from classmark.index.snapshot import Snapshot, open_generation, open_snapshot
+from classmark.index.snapshot import (
+    Snapshot,
+    StoredField,
+    open_generation,
+    open_snapshot,
+)
 from classmark.index.vectors import WeightedQuery
 from classmark.machines.cluster import Machines, RemoteObjects
 from classmark.problems import Mistake
 from classmark.ranking import Ranking, cut, rank
 from classmark.text.analyzer import Analyzer
 from classmark.validation import byte_size
-
-
-def lengthened_by(
-    excerpts: Sequence[Excerpt],
-    queries: Sequence[Mapping[str, float]],
-    answers: Sequence[TopDocuments],
-    feedback: Feedback,
-) -> list[dict[str, float]]:
-    """Expand each query by its first documents.
-
-    excerpts : those documents, of each shard in order;  answers : the documents by
-    their numbers in the whole index.
-    """
-    items = numbers_of(answers)
-    field, longer = Prepared(_field(excerpts, items)), []
-    for terms, best in zip(queries, answers, strict=True):
-        here = replace(best, items=np.searchsorted(items, best.items))
-        longer.append(expand(field, terms, here, feedback))
-    return longer
-
-
-def numbers_of(answers: Sequence[TopDocuments]) -> Ints:
-    """Return the numbers of all documents in the answers, each once, increasing."""
-    none = np.empty(0, np.int64)
-    return np.unique(np.concatenate([none, *(best.items for best in answers)]))
 
 
 def _field(excerpts: Sequence[Excerpt], items: Ints) -> CountedField:
@@ -323,11 +302,16 @@ class SpreadSearcher(BaseSearcher):
         feedback: Feedback,
     ) -> list[dict[str, float]]:
         """Return each query expanded by terms of its best documents."""
-        items = numbers_of(top_documents)
+        none = np.empty(0, np.int64)
+        items = np.unique(np.concatenate([none, *(b.items for b in top_documents)]))
         local_items = [items[(a <= items) & (items < b)] - a for a, b in self._extents]
         words = list(dict.fromkeys(term for terms in queries for term in terms))
         excerpts = self._round(excerpt, local_items, (words,))
-        return lengthened_by(excerpts, queries, top_documents, feedback)
+        field, longer = Prepared(_field(excerpts, items)), []
+        for terms, best in zip(queries, top_documents, strict=True):
+            here = replace(best, items=np.searchsorted(items, best.items))
+            longer.append(expand(field, terms, here, feedback))
+        return longer
 
     def close(self) -> None:
         """Let the workers forget the shards."""

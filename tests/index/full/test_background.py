@@ -4,10 +4,9 @@ import threading
 
 import pytest
 
-from classmark.index import changes
-from classmark.index.changes import ASIDE, MergingFailed
+from classmark.index import merge
 from classmark.index.index import Index
-from classmark.index.merge import merge_segments
+from classmark.index.merge import ASIDE, MergingFailed, merge_segments
 from classmark.problems import Mistake
 
 PATIENCE = 30
@@ -35,7 +34,7 @@ class Gate:
 @pytest.fixture
 def gate(monkeypatch):
     gate = Gate()
-    monkeypatch.setattr(changes, "merge_segments", gate)
+    monkeypatch.setattr(merge, "merge_segments", gate)
     yield gate
     gate.open.set()
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.index import changes as updating
-from classmark.index.changes import newest_to_merge
+from classmark.index import build, merge
 from classmark.index.index import MERGING, Index
+from classmark.index.merge import newest_to_merge
 from classmark.index.snapshot import Lock
 from classmark.problems import Mistake
 from oracles.indexed import WORDS, ids, texts
@@ -101,7 +101,7 @@ def test_any_sequence_of_changes_equals_a_rebuild(acts, memory, merging):
         TemporaryDirectory() as other,
         pytest.MonkeyPatch.context() as patch,
     ):
-        patch.setattr(updating, "FANOUT", 2 if merging == "background" else 8)
+        patch.setattr(merge, "FANOUT", 2 if merging == "background" else 8)
         Index.build(folder, [])
         index, kept = Index.open(folder, merging=merging), Kept()
         for act in acts:
@@ -220,7 +220,8 @@ def test_a_segment_half_deleted_is_written_again(tmp_path):
     before = {path.name for path in tmp_path.glob("segment-*")}
     index.commit()
     assert {path.name for path in tmp_path.glob("segment-*")} == before
-    assert index.field().df.tolist() == [8, *[1] * 8]
+    assert index.field().df.tolist() == [8, 0, 0, *[1] * 8]
+    assert index.field().number("w1") is None
     index.delete(["2", "3", "4"])
     index.commit()
     assert {path.name for path in tmp_path.glob("segment-*")} != before
@@ -230,7 +231,7 @@ def test_a_segment_half_deleted_is_written_again(tmp_path):
 def test_many_waiting_documents_become_segments_before_the_commit(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(updating, "SHARE", 10**5)
+    monkeypatch.setattr(build, "SHARE", 10**5)
     Index.build(tmp_path, [])
     index = Index.open(tmp_path, memory="1MB")
     index.add((str(n), "bee " * 20) for n in range(12))

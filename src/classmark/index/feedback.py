@@ -38,8 +38,7 @@ def terms_of(field: Field, items: Sequence[int] | NDArray[np.integer]) -> Docume
     """Read the terms of some documents, all lists being gone through once.
 
     >>> from classmark.index.postings import field_of
-    >>> from classmark.sparse import rows_from
-    >>> field = field_of(rows_from([[2, 0], [1, 1]]), ["ant", "bee"])
+    >>> field = field_of([[2, 0], [1, 1]], ["ant", "bee"])
     >>> terms_of(field, [1]).terms.tolist()
     [0, 1]
     """

@@ -244,8 +244,7 @@ class Prepared:
     """A field with all that is derived from it, made when first needed.
 
     >>> from classmark.index.postings import field_of
-    >>> from classmark.sparse import rows_from
-    >>> field = Prepared(field_of(rows_from([[2, 0], [1, 1]]), ["ant", "bee"]))
+    >>> field = Prepared(field_of([[2, 0], [1, 1]], ["ant", "bee"]))
     >>> field.query(["bee", "ant", "bee", "cat"])
     Query(numbers=array([1, 0]), weights=array([2., 1.]))
     """

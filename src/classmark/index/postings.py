@@ -28,7 +28,7 @@ from classmark.index.kernels_postings import (
     hash_words,
 )
 from classmark.problems import Mistake
-from classmark.sparse import Rows, take, transpose
+from classmark.sparse import Rows, rows_from, take, transpose
 
 _NEWLINE = ord("\n")
 
@@ -330,17 +330,17 @@ class CountedField(Field):
 
 
 def field_of(
-    counts: Rows, terms: Sequence[str], *, alive: ArrayLike | None = None
+    matrix: Rows | ArrayLike, terms: Sequence[str], *, alive: ArrayLike | None = None
 ) -> CountedField:
     """Make a field of counts, one row per item, one column per term.
 
     alive : which items are not deleted; the statistics are those of these alone.
 
-    >>> from classmark.sparse import rows_from
-    >>> field = field_of(rows_from([[2, 0], [1, 1]]), ["ant", "bee"])
+    >>> field = field_of([[2, 0], [1, 1]], ["ant", "bee"])
     >>> field.df.tolist(), field.cf.tolist(), field.lengths.tolist()
     ([2, 1], [3, 1], [2, 2])
     """
+    counts = rows_from(matrix, name="matrix")
     if len(terms) != counts.width:
         raise Mistake(
             f"terms has {len(terms)} names for {counts.width} columns: give one each"
@@ -352,16 +352,7 @@ def field_of(
     lengths = np.bincount(owner, counts.values, minlength=len(counts))
     cf = np.bincount(alive_counts.columns, alive_counts.values, minlength=counts.width)
     df = np.bincount(alive_counts.columns, minlength=counts.width)
-    return CountedField(
-        terms,
-        Lists(
-            lists.columns,
-            lists.values.astype(np.uint32),
-            lists.starts[:-1],
-            lists.starts[1:],
-        ),
-        lengths.astype(np.uint32),
-        df.astype(np.uint32),
-        cf.astype(np.int64),
-        living,
-    )
+    bounds = lists.starts[:-1], lists.starts[1:]
+    whole = Lists(lists.columns, lists.values.astype(np.uint32), *bounds)
+    lengths, df = lengths.astype(np.uint32), df.astype(np.uint32)
+    return CountedField(terms, whole, lengths, df, cf.astype(np.int64), living)

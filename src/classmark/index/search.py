@@ -312,8 +312,7 @@ class Searcher(BaseSearcher):
     Threads may share a searcher.
 
     >>> from classmark.index.postings import field_of
-    >>> from classmark.sparse import rows_from
-    >>> field = field_of(rows_from([[2, 0], [1, 1], [0, 3]]), ["ant", "bee"])
+    >>> field = field_of([[2, 0], [1, 1], [0, 3]], ["ant", "bee"])
     >>> [hit.number for hit in Searcher(field).search(["bee"], k=2)]
     [2, 1]
     """

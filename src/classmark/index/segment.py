@@ -43,10 +43,10 @@ _PER_TERM, _PER_POSTING, _PER_PLACE = 160, 20, 10
 class TermRange:
     """Some terms of a field, one after the other, and where their lists are.
 
-    bounds : where each term begins in ``field.terms``;  df : postings of each;
-    starts : the byte where each list begins;  cf, place_starts : where places are
-    kept, occurrences of each and the byte where its places begin. All int64; bounds and
-    starts have one more, the end.
+    bounds : where each term begins in ``field.terms``;  df, cf : postings and
+    occurrences of each, those in deleted documents included;  starts : the byte where
+    each list begins;  place_starts : where places are kept, the byte where its places
+    begin. All int64; bounds and starts have one more, the end.
     """
 
     field: SegmentField
@@ -63,7 +63,7 @@ class TermRange:
     def costs(self) -> Ints:
         """About how many bytes it takes to merge all terms before each."""
         costs = _PER_TERM + _PER_POSTING * self.df
-        return bounds_of(costs + _PER_PLACE * self.cf if len(self.cf) else costs)
+        return bounds_of(costs + _PER_PLACE * self.cf * self.field.has_places)
 
     def reach(self, first: int, size: int) -> int:
         """Return how far so many bytes of cost go, one term at least."""
@@ -100,7 +100,7 @@ class Cursor:
 
     def __init__(self, field: SegmentField, size: int) -> None:
         self._size = max(size, 1)
-        names = ("df", "sizes", *(("cf", "spans") if field.has_places else ()))
+        names = ("df", "cf", "sizes", *(("spans",) if field.has_places else ()))
         self._columns = {
             name: ColumnReader(field.stored(name), field.n_terms) for name in names
         }
@@ -119,9 +119,8 @@ class Cursor:
     def _read(self) -> None:
         old, field = self.stretch, self.stretch.field
         new = {name: c.read(self._size) for name, c in self._columns.items()}
-        cf, places = old.cf, old.place_starts
+        places = old.place_starts
         if field.has_places:
-            cf = np.concatenate([cf, new["cf"] + new["df"]])
             places = _further(places, new["spans"])
         bounds = field.term_ends(int(old.bounds[-1]), len(new["df"]))
         self.stretch = TermRange(
@@ -129,7 +128,7 @@ class Cursor:
             np.concatenate([old.bounds, bounds]),
             np.concatenate([old.df, new["df"]]),
             _further(old.starts, new["sizes"]),
-            cf,
+            np.concatenate([old.cf, new["cf"] + new["df"]]),
             places,
         )
 
@@ -158,14 +157,6 @@ class SegmentField:
     def whole(self) -> TermRange:
         """All terms."""
         return Cursor(self, self.n_terms).stretch
-
-    @cached_property
-    def cf(self) -> Ints:
-        """Occurrences of each term, those in deleted documents included."""
-        if self.has_places:
-            return self.whole.cf
-        further = ColumnReader(self.stored("cf"), self.n_terms)
-        return self.whole.df + further.read(self.n_terms)
 
     def term_ends(self, start: int, n: int) -> Ints:
         """Return where the next ``n`` terms end, from a byte on."""

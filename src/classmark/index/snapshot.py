@@ -313,19 +313,19 @@ def _check_field(segment: Segment, name: str, field: SegmentField) -> int:
     _require(newlines == field.n_terms, segment, f"terms of {name}")
     _require(len(field.lengths) == segment.n_items, segment, f"lengths of {name}")
     lengths = np.zeros(segment.n_items, np.int64)
-    before, first, stop = b"", 0, 0
+    before, stop = b"", 0
     for stretch, run in runs_of(field):
         for number in range(run.stop):
             term = stretch.term(number)
             _require(term > before, segment, f"order of the terms of {name}")
             before = term
         lists = stretch.lists(run)
-        _check_lists(segment, name, lists, field.cf[first : first + run.stop])
+        _check_lists(segment, name, lists, stretch.cf[run])
         if field.has_places:
             occurrences = int(lists.counts.sum(dtype=np.int64))
             same = len(stretch.gaps(run)) == occurrences
             _require(same, segment, f"places of {name}")
-        first, stop = first + run.stop, int(stretch.starts[run.stop])
+        stop = int(stretch.starts[run.stop])
         added = np.bincount(lists.items, lists.counts, minlength=segment.n_items)
         lengths += added.astype(np.int64)
     content = field.stored("postings")
@@ -397,7 +397,7 @@ class StoredField(Field):
         if is_single and fits and self.sources:
             stretch = self.sources[0].stretch
             self.blob, self.whole = stretch.field.terms, stretch.lists(slice(None))
-            self.df, self.cf = stretch.df.astype(np.uint32), stretch.field.cf
+            self.df, self.cf = stretch.df.astype(np.uint32), stretch.cf
             return
         self._refer(snapshot, name)
         if fits:
@@ -466,7 +466,7 @@ class StoredField(Field):
                 self._places.append(here)
                 self._stored[mine] += segment_df
             df[mine] += segment_df
-            cf[mine] += field.cf
+            cf[mine] += field.whole.cf
             if gone is not None:
                 df[mine[gone.terms]] -= gone.df
                 cf[mine[gone.terms]] -= gone.cf

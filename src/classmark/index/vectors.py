@@ -61,8 +61,7 @@ def vectors_of(field: Prepared, items: Sequence[int] | NDArray[np.integer]) -> R
     order given. All lists are gone through once.
 
     >>> from classmark.index.postings import field_of
-    >>> from classmark.sparse import rows_from
-    >>> field = Prepared(field_of(rows_from([[3, 4], [1, 0]]), ["ant", "bee"]))
+    >>> field = Prepared(field_of([[3, 4], [1, 0]], ["ant", "bee"]))
     >>> vectors_of(field, [1]).to_scipy().toarray().tolist()
     [[1.0, 0.0]]
     """
@@ -87,8 +86,7 @@ def mean_vector(field: Prepared) -> Floats:
     mean_t = idf_t/N · Σ over the term's list of tf/‖d‖: one pass over the postings.
 
     >>> from classmark.index.postings import field_of
-    >>> from classmark.sparse import rows_from
-    >>> field = Prepared(field_of(rows_from([[3, 0], [1, 0]]), ["ant", "bee"]))
+    >>> field = Prepared(field_of([[3, 0], [1, 0]], ["ant", "bee"]))
     >>> mean_vector(field).tolist()
     [1.0, 0.0]
     """
@@ -119,8 +117,7 @@ def unit_rows(field: Prepared, first: int, last: int) -> Rows:
     for bit they are those of ``vectors_of``.
 
     >>> from classmark.index.postings import field_of
-    >>> from classmark.sparse import rows_from
-    >>> field = Prepared(field_of(rows_from([[3, 4], [1, 0]]), ["ant", "bee"]))
+    >>> field = Prepared(field_of([[3, 4], [1, 0]], ["ant", "bee"]))
     >>> unit_rows(field, 1, 2).to_scipy().toarray().tolist()
     [[1.0, 0.0]]
     """
@@ -157,8 +154,7 @@ class Products:
     """Dot products with a field's items, which are unit vectors of tf · idf.
 
     >>> from classmark.index.postings import field_of
-    >>> from classmark.sparse import rows_from
-    >>> field = Prepared(field_of(rows_from([[3, 4], [1, 0]]), ["ant", "bee"]))
+    >>> field = Prepared(field_of([[3, 4], [1, 0]], ["ant", "bee"]))
     >>> products = Products(field)
     >>> query = products.weigh({"bee": 1.0, "ant": -1.0})
     >>> items, scores = products.find(query, 2, False, np.full(2, -0.0))

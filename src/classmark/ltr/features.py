@@ -209,8 +209,7 @@ class Side:
     """One field, or the text that several make together.
 
     >>> from classmark.index.postings import field_of
-    >>> from classmark.sparse import rows_from
-    >>> field = field_of(rows_from([[2, 0], [1, 1]]), ["ant", "bee"])
+    >>> field = field_of([[2, 0], [1, 1]], ["ant", "bee"])
     >>> side, items = Side([Prepared(field)]), np.array([1, 0])
     >>> matches = side.matches({"ant": 1.0, "cat": 1.0}, items)
     >>> matches.tf.tolist(), side.scores(matches, items, ("tf", {})).tolist()

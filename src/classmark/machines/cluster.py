@@ -340,10 +340,7 @@ class Machines:
         for attempt in range(TRIES):
             with self._telling(final=attempt == TRIES - 1):
                 common = self._sent(shared)
-                mine = [
-                    () if arguments is None else (arguments[at],)
-                    for at in range(len(objects))
-                ]
+                mine = [()] * len(objects) if arguments is None else zip(arguments)
                 return objects.answers(work, [(*each, *common) for each in mine])
         raise AssertionError
 
@@ -409,11 +406,9 @@ class Machines:
         return workers
 
     def _wait(self) -> None:
-        from distributed import TimeoutError as LateError
-
         try:
             self._client.wait_for_workers(1, timeout=30)
-        except (LateError, TimeoutError) as problem:
+        except TimeoutError as problem:
             self.close()
             raise Mistake(
                 "the scheduler has no workers: start some (dask worker ADDRESS)"
@@ -431,9 +426,12 @@ class Machines:
             with config.set(MANNERS):
                 yield
         except KilledWorker as problem:
+            limit = (
+                f"limit {self.memory / 1e9:.2g} GB" if self.memory else "no limit set"
+            )
             raise Mistake(
                 "workers died again and again over one task, most likely for want of "
-                f"memory ({self._limit()}): give workers more, or smaller parts; what "
+                f"memory ({limit}): give workers more, or smaller parts; what "
                 "is done is kept"
             ) from problem
         except (FutureCancelledError, CommClosedError, TimeoutError) as problem:
@@ -443,11 +441,6 @@ class Machines:
                     "what is done is kept"
                 ) from problem
             self._wait()
-
-    def _limit(self) -> str:
-        if not self.memory:
-            return "no limit set"
-        return f"limit {self.memory / 1e9:.2g} GB"
 
 
 def _same(thing: T) -> T:

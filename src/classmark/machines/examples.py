@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from classmark.arrays import Ints
 from classmark.examples.online import IndexExamples, OnlineResult, document_numbers
 from classmark.examples.query import ExampleQuery
 from classmark.index.index import Index
@@ -35,9 +36,8 @@ class Offline(IndexExamples):
         name = max(fields, key=lambda each: fields[each].total_length)
         self.field = Prepared(fields[name])
         alive = fields[name].alive
-        self._living = (
-            np.arange(fields[name].n_items) if alive is None else alive.nonzero()[0]
-        )
+        numbers = np.arange(fields[name].n_items)
+        self._living = numbers if alive is None else numbers[alive]
         self.rows = SpreadRows(machines, of_index(index, name, machines.workers))
 
     def find(
@@ -53,23 +53,22 @@ class Offline(IndexExamples):
 
         terms : how many terms of the learned query are used; None: all.
         """
-        yes, no = (
-            np.searchsorted(self._living, document_numbers(self.index, ids))
-            for ids in (examples, rejected)
-        )
+        yes, no = self._row_numbers(examples), self._row_numbers(rejected)
+        judged = np.concatenate([yes, no])
         query = ExampleQuery(method, C=C).fit(
             self.rows.take(yes),
             self.rows,
             self.rows.take(no) if len(no) else None,
-            known=np.concatenate([yes, no]),
+            known=judged,
         )
         query = query if terms is None else query.cut(terms)
-        best, scores = self.rows.top(query.coef_, k, np.concatenate([yes, no]))
+        best, scores = self.rows.top(query.coef_, k, judged)
         ids = [self.index.id(int(self._living[row])) for row in best]
         return OnlineResult(ids, scores.tolist(), self.term_weights(query))
 
     def rows_of(self, ids: Sequence[str]) -> Rows:
         """Return the vectors of documents, columns being the field's terms."""
-        return self.rows.take(
-            np.searchsorted(self._living, document_numbers(self.index, ids))
-        )
+        return self.rows.take(self._row_numbers(ids))
+
+    def _row_numbers(self, ids: Sequence[str]) -> Ints:
+        return np.searchsorted(self._living, document_numbers(self.index, ids))

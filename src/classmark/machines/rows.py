@@ -50,7 +50,7 @@ from classmark.solvers.hinge import (
     picked,
     started,
 )
-from classmark.sparse import Rows, stack, take
+from classmark.sparse import Rows, rows_from, stack, take
 
 ROUNDS = 300  # the most to be made
 PASSES = 4  # of a worker in a round: few, the step that follows being common to all
@@ -287,10 +287,7 @@ class SpreadRows(Collection):
         """A few rows, brought here, in the order given."""
         numbers = np.asarray(rows, np.int64)
         if not len(numbers):
-            nothing = np.empty(0, np.float32)
-            return Rows(
-                np.zeros(1, np.int64), np.empty(0, np.uint32), nothing, self.width
-            )
+            return rows_from(np.empty((0, self.width), np.float32))
         distinct, places = np.unique(numbers, return_inverse=True)
         parts = self._within(distinct, "rows")
         return take(stack(self._ask(take, (), parts)), places)

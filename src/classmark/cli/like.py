@@ -26,6 +26,7 @@ from classmark.problems import Mistake
 from classmark.workbench.results import Evaluated, Table
 
 with deferred():
+    from classmark import validation
     from classmark.examples import screening as rules
     from classmark.machines.cluster import Machines
     from classmark.workbench import project as projects
@@ -35,7 +36,6 @@ with deferred():
     from classmark.workbench.examples.like import Answers, SearchStart
     from classmark.workbench.examples.screening import ScreeningStatus
     from classmark.workbench.project import Project
-    from classmark.workbench.search import search as searching
 
 QUICK = {
     None, "auto", "centroid", "rocchio", "one-class", "balanced", "precision@k",
@@ -87,7 +87,7 @@ class ResultOptions:
 
     def require_possible(self) -> None:
         """Refuse what cannot be shown or written, before anything is stored."""
-        searching.require_count(self.k)
+        validation.require_k(self.k, "document")
         if self.to is not None:
             liking.require_target(self.to)
         if self.weights is not None:

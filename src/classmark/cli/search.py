@@ -34,7 +34,7 @@ with deferred():
     from classmark.index import query_language
     from classmark.workbench import project as projects
     from classmark.workbench.project import Project
-    from classmark.workbench.search import clicks, links, rankers
+    from classmark.workbench.search import clicks, hits, links, rankers
     from classmark.workbench.search import index as indexing
     from classmark.workbench.search import search as searching
     from classmark.workbench.search import train_ranker as training
@@ -189,7 +189,7 @@ def _result_facts(results: SearchResults) -> list[dict[str, Any]]:
             "score": hit.score,
             "id": hit.id,
             "title": hit.title,
-            "snippet": searching.starred(hit.text),
+            "snippet": hits.starred(hit.text),
             "parts": hit.parts,
             "ranker": results.ranker,
             **entry,
@@ -206,7 +206,7 @@ def _result_lines(results: SearchResults) -> Iterator[Text | str]:
         shown = f"{hit.title}  ({hit.id})  {hit.score:.4f}"
         yield Text(shown, f"{hit.rank:3}. ", BELOW)
         if hit.text:
-            yield Text(searching.starred(hit.text), BELOW)
+            yield Text(hits.starred(hit.text), BELOW)
         if hit.parts:
             parts, rest = dict(hit.parts), list(hit.parts)[MOST:]
             others = sum(parts.pop(term) for term in rest)

@@ -33,10 +33,9 @@ from classmark.index.snapshot import (
     sweep,
 )
 from classmark.problems import Mistake
-from classmark.text.analyzer import Analyzer
+from classmark.text.analyzer import Analyzer, analyzer_from
 from classmark.text.tokens import words
 from classmark.validation import byte_size
-from classmark.weighting.vectorizer import analyzer_from
 
 
 def fill_index(

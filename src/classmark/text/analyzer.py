@@ -311,3 +311,17 @@ def _setting(name: str, value: str | None, listed: str | None) -> dict[str, Any]
     if name == "stop":
         return {"stop": True, "language": value}
     return {"stem": _STEMS[name], "language": value} if name in _STEMS else {}
+
+
+def analyzer_from(analyzer: Analyzer | str | None) -> Analyzer:
+    """Take an analyzer in any of its forms."""
+    if analyzer is None:
+        return Analyzer()
+    if isinstance(analyzer, str):
+        return Analyzer.parse(analyzer)
+    if isinstance(analyzer, Analyzer):
+        return analyzer
+    raise Mistake(
+        f"analyzer is {type(analyzer).__name__}: give an Analyzer, a description or "
+        "None"
+    )

@@ -14,11 +14,10 @@ from classmark.corpus.vocabulary import GrowingVocabulary
 from classmark.estimator import Estimator, parameters
 from classmark.problems import Mistake
 from classmark.sparse import Rows, stack
-from classmark.text.analyzer import Analyzer
+from classmark.text.analyzer import Analyzer, analyzer_from
 from classmark.weighting import formulas
 from classmark.weighting.vectorizer import (
     Vectorizer,
-    analyzer_from,
     block_weights,
     column_factor,
     require_weighting,

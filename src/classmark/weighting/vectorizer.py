@@ -15,7 +15,7 @@ from classmark.corpus.vocabulary import Vocabulary
 from classmark.estimator import Estimator, parameters
 from classmark.problems import Mistake
 from classmark.sparse import Rows, keep_columns
-from classmark.text.analyzer import Analyzer
+from classmark.text.analyzer import Analyzer, analyzer_from
 from classmark.weighting import formulas
 
 if TYPE_CHECKING:
@@ -280,20 +280,6 @@ class Vectorizer(Estimator):
             slope=self.slope,
             into=counts.values,
         )
-
-
-def analyzer_from(analyzer: Analyzer | str | None) -> Analyzer:
-    """Take an analyzer in any of its forms."""
-    if analyzer is None:
-        return Analyzer()
-    if isinstance(analyzer, str):
-        return Analyzer.parse(analyzer)
-    if isinstance(analyzer, Analyzer):
-        return analyzer
-    raise Mistake(
-        f"analyzer is {type(analyzer).__name__}: give an Analyzer, a description or "
-        "None"
-    )
 
 
 def _documents(bound: float, n: int, name: str) -> float:

@@ -6,18 +6,19 @@ import pytest
 
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
+from classmark.formats.weights import read_weights
 from classmark.problems import Mistake
 from classmark.workbench.deciding.decide import Decision, decide
 from classmark.workbench.examples.example_search import ExampleSearch
 from classmark.workbench.examples.like import (
     Answers,
     SearchStart,
+    export_weights,
     ids_of,
     list_likes,
     open_example_search,
     rank_by_file,
     texts_of,
-    weights_of,
 )
 from classmark.workbench.examples.searches import (
     acts_by_document,
@@ -214,12 +215,10 @@ def test_a_cut_query_tells_what_it_loses(project):
 
 
 def test_weights_rank_elsewhere_as_here(project, tmp_path):
-    from classmark.formats.weights import write_weights
-
     held = opened(project, said("b1", "b2"))
-    query = weights_of(held)
-    assert query.analyzer == project.settings.text.analyzer
-    write_weights(query, tmp_path / "w.json")
+    export_weights(held, tmp_path / "w.json")
+    analyzer = read_weights(tmp_path / "w.json").analyzer
+    assert analyzer == project.settings.text.analyzer
     found = rank_by_file(project, tmp_path / "w.json", everything=True)
     here = held.rank(everything=True)
     assert ids(found) == ids(here)

@@ -9,18 +9,16 @@ from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.text.analyzer import Analyzer
 from classmark.workbench.project import Project
+from classmark.workbench.search.hits import WIDTH, snippet, starred
 from classmark.workbench.search.index import index_file
 from classmark.workbench.search.search import (
     NO_TERMS,
     OPTIONS,
-    WIDTH,
     MalformedQuery,
     QueryOptions,
     feedback_of,
     search_in,
     search_index,
-    snippet,
-    starred,
 )
 from projects import new_project
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,22 +17,16 @@ from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.ranking import top
 from classmark.sparse import Rows, stack
+from classmark.validation import require_k
 from classmark.workbench.examples import searches
-from classmark.workbench.examples.searches import (
-    AGAINST,
-    FOR,
-    SCREEN,
-    Mark,
-    MarkAct,
-    StoredSearch,
-)
+from classmark.workbench.examples.searches import FOR, Mark, MarkAct, StoredSearch
 from classmark.workbench.examples.vectors import (
     AnyVectors,
     rows_of_texts,
     vectors_of,
     words_behind,
 )
-from classmark.workbench.search.search import DocumentHit, require_count, snippet_of
+from classmark.workbench.search.hits import DocumentHit, snippet_of
 from classmark.workbench.store.store import title_of
 
 if TYPE_CHECKING:
@@ -43,6 +37,7 @@ REASONS = 5
 HEAVIEST = 12
 READ = 100  # so many of the best are read for the words behind their terms
 OWN = "own"
+JUDGED = {*FOR, *searches.AGAINST}
 EMPTY = "the query has no weights, so all score alike: give more examples, or --method"
 
 
@@ -276,25 +271,18 @@ class OpenSearch(Explainer, ABC):
                 for id_, act in reversed(self.marks.items())
                 if act in side
             )
-            for side in (FOR, AGAINST)
+            for side in (FOR, searches.AGAINST)
         }
         texts = [
             BasketItem(name, " ".join(text.split()), OWN)
             for name, text in self.texts.items()
         ]
         return SearchView(
-            self.search.number, self.search.name, self.search.kind == SCREEN, learned,
-            (*basket[FOR], *texts), basket[AGAINST],
+            self.search.number, self.search.name, self.search.kind == searches.SCREEN,
+            learned, (*basket[FOR], *texts), basket[searches.AGAINST],
             tuple(self.heaviest(weights).items()),
             int(np.count_nonzero(weights)), documents, tuple(hits), **more,
         )  # fmt: skip
-
-
-def require_terms(terms: int | None) -> int | None:
-    """The number of terms to keep, if it is at least one."""
-    if terms is not None and terms < 1:
-        raise Mistake(f"terms is {terms}: keep at least one")
-    return terms
 
 
 class ExampleSearch(OpenSearch):
@@ -317,7 +305,7 @@ class ExampleSearch(OpenSearch):
         terms: int | None = None,
     ) -> None:
         super().__init__(project, search, vectors or vectors_of(project))
-        self.terms_kept = require_terms(terms)
+        self.terms_kept = terms
         self.learn()
 
     def mark(self, yes: Sequence[str] = (), no: Sequence[str] = ()) -> None:
@@ -341,20 +329,16 @@ class ExampleSearch(OpenSearch):
 
     def take_in(self, acts: Mapping[str, MarkAct]) -> None:
         """Learn from what was written."""
-        again = any(self.marks.get(id_) in {*FOR, *AGAINST} for id_ in acts)
+        again = any(self.marks.get(id_) in JUDGED for id_ in acts)
         self.marks |= acts
         if again or len(self.marks) >= len(self.scores):
             self.learn()
             return
-        sides = (FOR, AGAINST)
-        parts = [self._rows(i for i, a in acts.items() if a in side) for side in sides]
-        if not any(map(len, parts)):
-            return
-        self.query.partial_fit(
-            *(part if len(part) else None for part in parts), known=self._at(acts)
-        )
-        self._steps.append(set(acts))
-        self._score()
+        yes, no = self._judged_rows(acts)
+        if len(yes) or len(no):
+            self.query.partial_fit(yes, no, known=self._at(acts))
+            self._steps.append(set(acts))
+            self._score()
 
     def undo(self) -> list[Mark]:
         """Take back what this user marked last; return it."""
@@ -376,7 +360,7 @@ class ExampleSearch(OpenSearch):
         self, k: int = 10, *, everything: bool = False, snippets: bool = False
     ) -> ExampleRanking:
         """The best k documents not marked yet; with ``everything`` all, marked too."""
-        require_count(k)
+        require_k(k, "document")
         scores = self.scores if everything else self._left()
         left = int(np.isfinite(scores).sum())
         if not left:
@@ -410,9 +394,7 @@ class ExampleSearch(OpenSearch):
     def learn(self) -> None:
         """Learn from all that holds, from the start."""
         self.marks = searches.acts_by_document(self.project.store, self.search)
-        positive = [id_ for id_, act in self.marks.items() if act in FOR]
-        negative = [id_ for id_, act in self.marks.items() if act in AGAINST]
-        P, N = self._rows(positive), self._rows(negative)
+        P, N = self._judged_rows(self.marks)
         if self.texts:
             P = stack([P, rows_of_texts(self.project, self.vectors, self.texts)])
             for text in self.texts.values():
@@ -422,12 +404,12 @@ class ExampleSearch(OpenSearch):
                 f"search {self.search.name!r} is left without examples: give "
                 "--examples, --file or --category, or say yes to a document"
             )
-        labelled, settings = [*positive, *negative], self.search.settings
+        labelled = self._at(id_ for id_, act in self.marks.items() if act in JUDGED)
         if len(labelled) >= len(self.vectors.ids):
-            labelled = []  # some rows have to be left unlabelled
+            labelled = labelled[:0]  # some rows have to be left unlabelled
+        settings = self.search.settings
         self.query = ExampleQuery(settings.get("method", "auto"), settings.get("C"))
-        known, rejected = self._at(labelled), N if len(N) else None
-        self.query.fit(P, self.vectors.rows, rejected, known=known)
+        self.query.fit(P, self.vectors.rows, N, known=labelled)
         self._steps: list[set[str]] = []
         self._read_examples()
         self._score()
@@ -455,7 +437,7 @@ class ExampleSearch(OpenSearch):
         judged = {
             str(self.row[id_]): float(act in FOR)
             for id_, act in self.marks.items()
-            if act in {*FOR, *AGAINST}
+            if act in JUDGED
         }
         if len(set(judged.values())) < 2:
             return note
@@ -484,8 +466,11 @@ class ExampleSearch(OpenSearch):
         """The rows of documents."""
         return np.array([self.row[id_] for id_ in dict.fromkeys(ids)], np.int64)
 
-    def _rows(self, ids: Iterable[str]) -> Rows:
-        return some(self.vectors.rows, self._at(ids))
+    def _judged_rows(self, acts: Mapping[str, MarkAct]) -> Iterator[Rows]:
+        """The rows of documents that are wanted, and of those that are not."""
+        for side in (FOR, searches.AGAINST):
+            ids = (id_ for id_, act in acts.items() if act in side)
+            yield some(self.vectors.rows, self._at(ids))
 
     def _left(self) -> Floats:
         """The scores, -inf for what was marked already."""

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from classmark.examples.screening import StoppingRule
 from classmark.formats import guess_format, read_records
 from classmark.formats.citations import write_bibtex, write_ris
 from classmark.formats.records import Reference
@@ -31,27 +30,20 @@ from classmark.workbench.examples.example_search import (
     ExampleSearch,
     Explainer,
     hit_as_json,
-    require_terms,
 )
-from classmark.workbench.examples.searches import (
-    LIKE,
-    SCREEN,
-    Mark,
-    MarkAct,
-    StoredSearch,
-)
+from classmark.workbench.examples.searches import Mark, MarkAct, StoredSearch
 from classmark.workbench.examples.vectors import (
     AnyVectors,
     rows_of_texts,
     spread_vectors,
-    vectors_of,
 )
 from classmark.workbench.project import Project
 from classmark.workbench.results import Cell, Table
-from classmark.workbench.search.search import STALE, DocumentHit, require_count
+from classmark.workbench.search.hits import DocumentHit
 from classmark.workbench.store.store import title_of, titles
 
 if TYPE_CHECKING:
+    from classmark.examples.screening import StoppingRule
     from classmark.index.index import Index
     from classmark.machines.cluster import Machines
     from classmark.workbench.store.store import Store
@@ -182,15 +174,17 @@ def begin(
     """Begin a search or a screening of documents, all of it or nothing."""
     store, rule = project.store, start.rule
     searches.require_documents(store, [*start.examples, *start.no])
-    rows_of_texts(project, vectors, start.texts)
+    if start.texts:
+        rows_of_texts(project, vectors, start.texts)
     with store.transaction():
         if rule is None:
-            kind, settings = LIKE, _with_start({}, start)
+            kind, settings = searches.LIKE, _with_start({}, start)
             last = "SELECT coalesce(max(number), 0) FROM searches"
             name = start.name or f"search-{store.run(last).fetchone()[0] + 1}"
         else:
-            kind, screenings = SCREEN, searches.list_searches(store, SCREEN)
-            name = start.name or f"screening-{len(screenings) + 1}"
+            kind = searches.SCREEN
+            number = len(searches.list_searches(store, kind)) + 1
+            name = start.name or f"screening-{number}"
             settings = {
                 "rule": asdict(rule),
                 "order": randbits(53),
@@ -226,7 +220,7 @@ def open_example_search(
     start, answers, store = start or SearchStart(), answers or Answers(), project.store
     if not start.has_examples:
         searches.open_search(store, start.name)
-    vectors = _vectors(project, machines)
+    vectors = spread_vectors(project, machines)
     with store.transaction():
         names = {search.name for search in searches.list_searches(store)}
         if start.has_examples and start.name not in names:
@@ -252,7 +246,7 @@ def list_likes(project: Project) -> Table:
     """Every search by examples, the one used last first."""
     rows: list[dict[str, Cell]] = [
         dict(zip(COLUMNS.values(), attrgetter(*COLUMNS)(search), strict=True))
-        for search in searches.summaries(project.store, [LIKE])
+        for search in searches.summaries(project.store, [searches.LIKE])
     ]
     note = "" if rows else "none yet: classmark like --examples a1,a7,b3 begins one"
     return Table("Searches by examples", rows, note)
@@ -287,16 +281,6 @@ def _add_examples(
         searches.add_marks(store, search, marks, who)
 
 
-def weights_of(search: ExampleSearch) -> QueryWeights:
-    """The query that was learned, term by term."""
-    vectorizer, weights = search.vectors.vectorizer, search.weights
-    return QueryWeights(
-        str(vectorizer.analyzer_), vectorizer.weighting, str(vectorizer.norm),
-        search.query.method_, search.query.C_,
-        {search.terms[at]: float(weights[at]) for at in np.flatnonzero(weights)},
-    )  # fmt: skip
-
-
 def rank_by_file(
     project: Project,
     path: Path,
@@ -307,7 +291,7 @@ def rank_by_file(
 ) -> ExampleRanking:
     """Rank the documents of a project by weights that were learned elsewhere."""
     query = read_weights(path)
-    vectors = _vectors(project, machines)
+    vectors = spread_vectors(project, machines)
     explainer = Explainer(project, vectors)
     weights = np.zeros(vectors.rows.width)
     column = {term: at for at, term in enumerate(explainer.terms)}
@@ -317,19 +301,12 @@ def rank_by_file(
         scores = np.asarray(vectors.rows.to_scipy() @ weights)
     else:
         scores = vectors.rows.product(weights)
-    k = len(scores) if everything else require_count(k)
-    hits = explainer.best(scores, weights, k)
+    hits = explainer.best(scores, weights, len(scores) if everything else k)
     return ExampleRanking(
         str(path), query.method, query.C, 0, 0, 0, len(shared),
         explainer.heaviest(weights), len(scores), hits,
         _notes(query, len(query.weights) - len(shared), vectors),
     )  # fmt: skip
-
-
-def _vectors(project: Project, machines: Machines | None) -> AnyVectors:
-    if machines is None:
-        return vectors_of(project)
-    return spread_vectors(project, machines)
 
 
 def _notes(query: QueryWeights, missing: int, vectors: AnyVectors) -> list[str]:
@@ -362,31 +339,26 @@ def rank_in_index(
     documents, not from their mean alone, each machine having some; every method will
     do.
     """
-    from classmark.workbench.search.index import (
-        is_stale,
-        open_index,
-        open_project_index,
-    )
+    from classmark.workbench.search import index as indexing
 
-    require_count(k)
     if start.texts or start.category is not None or answers.undo or answers.redo:
         raise Mistake(
             "an online search takes --examples, --yes and --no, documents of the index"
         )
     if not start.examples and not answers.yes:
         raise Mistake("an online search learns from examples: give ids with --examples")
-    if isinstance(where, Project):
-        ranking = _online(open_project_index(where), start, answers, k, terms)
-        hits = [
-            replace(hit, title=title_of(where.store.document(hit.id)))
-            for hit in ranking.hits
-        ]
-        return replace(ranking, hits=hits, notes=[STALE] if is_stale(where) else [])
-    if machines is None:
-        return _online(open_index(where), start, answers, k, terms)
-    index = open_index(where, LITTLE)
+    if not isinstance(where, Project):
+        memory = "1GB" if machines is None else LITTLE
+        index = indexing.open_index(where, memory)
+        return _online(index, start, answers, k, terms, machines)
+    index = indexing.open_project_index(where)
     ranking = _online(index, start, answers, k, terms, machines)
-    return replace(ranking, search="index")
+    hits = [
+        replace(hit, title=title_of(where.store.document(hit.id)))
+        for hit in ranking.hits
+    ]
+    notes = [indexing.STALE] if indexing.is_stale(where) else []
+    return replace(ranking, hits=hits, notes=notes)
 
 
 def _online(
@@ -395,21 +367,20 @@ def _online(
     answers: Answers,
     k: int,
     terms: int | None,
-    machines: Machines | None = None,
+    machines: Machines | None,
 ) -> ExampleRanking:
     from classmark.examples.online import TERMS, Online
 
-    require_terms(terms)
     method, no = start.method or "auto", list(answers.no)
     positive = list(dict.fromkeys([*start.examples, *answers.yes]))
     searches.acts_of(positive, no)
-    finder: Any
-    if machines is None:
-        finder, terms = Online(index), terms or TERMS
-    else:
+    finder: Any = Online(index)
+    if machines is not None:
         from classmark.machines.examples import Offline
 
         finder = Offline(index, machines)
+    elif terms is None:
+        terms = TERMS
     results = finder.find(positive, k, no, method, start.C, terms)
     weights, reasons = results.weights, finder.reasons(results, REASONS)
     names = list(weights)
@@ -421,8 +392,9 @@ def _online(
         )
     ]
     return ExampleRanking(
-        "online", method, start.C, len(start.examples), len(answers.yes), len(no),
-        len(weights), {name: weights[name] for name in heaviest},
+        "online" if machines is None else "index", method, start.C,
+        len(start.examples), len(answers.yes), len(no), len(weights),
+        {name: weights[name] for name in heaviest},
         len(index) - len({*positive, *no}), hits,
     )  # fmt: skip
 
@@ -467,7 +439,13 @@ def require_target(path: Path, endings: tuple[str, ...] = ENDINGS) -> None:
 def export_weights(search: ExampleSearch, path: Path) -> int:
     """Write the learned query as readable weights; return how many."""
     require_target(path, OF_WEIGHTS)
-    return write_weights(weights_of(search), path)
+    vectorizer, weights = search.vectors.vectorizer, search.weights
+    query = QueryWeights(
+        str(vectorizer.analyzer_), vectorizer.weighting, str(vectorizer.norm),
+        search.query.method_, search.query.C_,
+        {search.terms[at]: float(weights[at]) for at in np.flatnonzero(weights)},
+    )  # fmt: skip
+    return write_weights(query, path)
 
 
 def _cells(hits: Sequence[DocumentHit]) -> Iterator[Sequence[Any]]:

@@ -13,11 +13,7 @@ from typing import TYPE_CHECKING, Any
 from classmark.examples.screening import StoppingRule
 from classmark.problems import Mistake
 from classmark.workbench.examples import searches
-from classmark.workbench.examples.example_search import (
-    ExampleSearch,
-    ScoreReasons,
-    SearchView,
-)
+from classmark.workbench.examples.example_search import ExampleSearch
 from classmark.workbench.examples.like import (
     SearchStart,
     begin,
@@ -25,13 +21,7 @@ from classmark.workbench.examples.like import (
     export_weights,
 )
 from classmark.workbench.examples.screening import ScreeningSearch
-from classmark.workbench.examples.searches import (
-    LIKE,
-    SCREEN,
-    Mark,
-    MarkAct,
-    StoredSearch,
-)
+from classmark.workbench.examples.searches import Mark, MarkAct, StoredSearch
 from classmark.workbench.examples.vectors import (
     rows_of_texts,
     saved_vectors,
@@ -41,6 +31,7 @@ from classmark.workbench.examples.vectors import (
 from classmark.workbench.search.search import ProjectIndex
 
 if TYPE_CHECKING:
+    from classmark.workbench.examples.example_search import ScoreReasons, SearchView
     from classmark.workbench.examples.vectors import DocumentVectors
     from classmark.workbench.project import Project
     from classmark.workbench.team.desk import Desk
@@ -60,12 +51,14 @@ class BeingRead(Mistake):
 
 
 class _Slot:
-    """A search in memory, and what it was read from: one thread at a time has it."""
+    """A search in memory, and the version it was read from: for one thread at a time.
+
+    search : None where it is to be read anew.
+    """
 
     def __init__(self) -> None:
         self.lock = Lock()
         self.search: ExampleSearch | ScreeningSearch | None = None
-        self.vectors: DocumentVectors | None = None
         self.version: tuple[Any, ...] = ()
 
 
@@ -124,20 +117,15 @@ class SearchCache:
         vectors, slot = self.vectors(desk), self._slot(number)
         with slot.lock:
             stored = searches.search_by_number(desk.store, number)
+            search, slot.search = slot.search, None
             version = _version(desk, stored)
-            if slot.vectors is not vectors or slot.version != version:
-                slot.search = None
-            try:
-                if slot.search is None:
-                    kind = ScreeningSearch if stored.kind == SCREEN else ExampleSearch
-                    slot.search = kind(desk, stored, vectors)
-                slot.search.use(stored, who)
-                yield slot.search
-                slot.vectors = vectors
-                slot.version = _version(desk, slot.search.search)
-            except BaseException:
-                slot.search = None
-                raise
+            if not search or search.vectors is not vectors or slot.version != version:
+                screens = stored.kind == searches.SCREEN
+                kind = ScreeningSearch if screens else ExampleSearch
+                search = kind(desk, stored, vectors)
+            search.use(stored, who)
+            yield search
+            slot.search, slot.version = search, _version(desk, search.search)
 
     def _slot(self, number: int) -> _Slot:
         with self._lock:
@@ -201,7 +189,6 @@ def mark(desk: Desk, who: str, number: int, acts: Mapping[str, MarkAct]) -> None
             raise Mistake(f"{act!r} is no mark: use one of {', '.join(ACTS)}")
     with desk.search_cache.search(desk, number, who) as search:
         with desk.writing():
-            searches.require_documents(desk.store, list(acts))
             search.note(acts)
         search.take_in(acts)
         _write_shown(desk, search)
@@ -212,7 +199,7 @@ def undo(desk: Desk, who: str, number: int, *, redo: bool = False) -> list[Mark]
     with desk.search_cache.search(desk, number, who) as search:
         with desk.writing():
             marks = searches.undo_marks(desk.store, search.search, who, redo=redo)
-            if not redo or search.search.kind == LIKE:
+            if not redo or search.search.kind == searches.LIKE:
                 searches.require_example(desk.store, search.search)
         if redo:
             search.learn()
@@ -231,11 +218,13 @@ def screen(desk: Desk, who: str, number: int) -> int:
     name = f"{search.name}, all"
     while name in names:
         name += "'"
-    by_act = {act: [id_ for id_, a in acts.items() if a == act] for act in ACTS}
+    examples, rejected = (
+        tuple(id_ for id_, act in acts.items() if act in side)
+        for side in (searches.FOR, searches.AGAINST)
+    )
     start = SearchStart(
-        (*by_act["example"], *by_act["yes"]), tuple(by_act["no"]), search.texts,
-        name=name, rule=StoppingRule(),
-    )  # fmt: skip
+        examples, rejected, search.texts, name=name, rule=StoppingRule()
+    )
     return begin_for(desk, who, start)
 
 
@@ -265,7 +254,6 @@ def drop_text(desk: Desk, number: int, name: str) -> None:
 
 def explain(desk: Desk, number: int, document: str) -> ScoreReasons:
     """Every word's part of the score of a document in a search."""
-    searches.require_documents(desk.store, [document])
     with desk.search_cache.search(desk, number) as search:
         return search.explain(document)
 

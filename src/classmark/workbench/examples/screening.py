@@ -16,36 +16,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from classmark.arrays import Bools, Floats
-from classmark.examples.screening import (
-    Reading,
-    Screening,
-    ScreeningProgress,
-    StoppingRule,
-)
+from classmark.examples.screening import Reading, Screening, StoppingRule
 from classmark.problems import Mistake
-from classmark.sparse import Rows
+from classmark.sparse import take
 from classmark.validation import generator
 from classmark.workbench.examples import searches
-from classmark.workbench.examples.example_search import (
-    ExampleRanking,
-    OpenSearch,
-    SearchView,
-)
+from classmark.workbench.examples.example_search import ExampleRanking, OpenSearch
 from classmark.workbench.examples.like import SearchStart, begin, ids_of
-from classmark.workbench.examples.searches import (
-    FOR,
-    SCREEN,
-    Mark,
-    MarkAct,
-    StoredSearch,
-)
+from classmark.workbench.examples.searches import FOR, Mark, MarkAct, StoredSearch
 from classmark.workbench.examples.vectors import DocumentVectors, vectors_of
 from classmark.workbench.results import Cell, Evaluated, Table
-from classmark.workbench.search.search import DocumentHit
+from classmark.workbench.search.hits import DocumentHit
 from classmark.workbench.store.store import title_of
 
 if TYPE_CHECKING:
     from classmark.evaluation.screening import Simulated
+    from classmark.examples.screening import ScreeningProgress
+    from classmark.workbench.examples.example_search import SearchView
     from classmark.workbench.project import Project
     from classmark.workbench.store.store import Store
 
@@ -126,16 +113,12 @@ class ScreeningSearch(OpenSearch):
     def learn(self) -> None:
         """Answer everything anew from the marks."""
         texts, rows = list(self.texts.values()), self.vectors.rows
-        end = int(rows.starts[len(self.ids)])
+        if len(self.ids) < len(rows):
+            rows = take(rows, range(len(self.ids)))
         self.screening = Screening(
-            Rows(
-                rows.starts[: len(self.ids) + 1],
-                rows.columns[:end],
-                rows.values[:end],
-                rows.width,
-            ),
+            rows,
             examples=self.vectors.vectorizer.rows(texts) if texts else None,
-            rule=rule_of(self.search),
+            rule=StoppingRule(**self.search.settings["rule"]),
             random_state=int(self.search.settings["order"]),
         )
         self.marks = {}
@@ -149,22 +132,19 @@ class ScreeningSearch(OpenSearch):
     def view(self, k: int) -> SearchView:
         """The screening as it is shown, with what is to be read now."""
         del k
-        progress, shown = self.screening.progress(), shown_in(self.search)
+        status, shown = status_of(self.project, self.search), shown_in(self.search)
         if not self.words:
             self._read_examples()
         scored = [(mark.document, mark.score) for mark in shown]
         hits = self.hits(scored, self.query_weights(), snippets=True)
-        later = len(later_documents(self.project.store, self.search))
-        *status, advice = words(
-            ScreeningStatus(self.search.name, progress, self.screening, later)
-        )
+        *lines, advice = words(status)
         return self._view(
             "screening",
             len(self.ids) - len(self.marks),
             [replace(hit, origin=m.origin) for hit, m in zip(hits, shown, strict=True)],
-            status=tuple(status),
+            status=tuple(lines),
             advice=advice,
-            stop=progress.stop,
+            stop=status.progress.stop,
         )
 
     def query_weights(self) -> Floats:
@@ -213,11 +193,6 @@ def log_answers(
     ]
     answers.sort(key=lambda mark: mark.rank or 0)
     searches.add_marks(store, search, answers, who)
-
-
-def rule_of(search: StoredSearch) -> StoppingRule:
-    """When a screening stops."""
-    return StoppingRule(**search.settings["rule"])
 
 
 def flags_of(marks: Sequence[Mark]) -> tuple[list[bool | None], list[bool]]:
@@ -291,7 +266,8 @@ def status(project: Project, name: str | None = None) -> ScreeningStatus:
 def status_of(project: Project, search: StoredSearch) -> ScreeningStatus:
     """How far a screening is."""
     marks = searches.current_marks(project.store, search)
-    reading = Reading(int(search.settings["documents"]), rule_of(search))
+    rule = StoppingRule(**search.settings["rule"])
+    reading = Reading(int(search.settings["documents"]), rule)
     reading.answer(range(len(marks)), *flags_of(marks))
     later = len(later_documents(project.store, search))
     return ScreeningStatus(search.name, reading.progress(), reading, later)
@@ -300,7 +276,7 @@ def status_of(project: Project, search: StoredSearch) -> ScreeningStatus:
 def list_screenings(project: Project) -> Table:
     """Every screening, the one used last first."""
     rows: list[dict[str, Cell]] = []
-    for search in searches.list_searches(project.store, SCREEN):
+    for search in searches.list_searches(project.store, searches.SCREEN):
         progress = status_of(project, search).progress
         rows.append(
             {
@@ -334,13 +310,13 @@ def screened(
         for rank, (id_, act) in enumerate(chosen, start=1)
     ]
     return ExampleRanking(
-        search.name, SCREEN, None, counts["example"], counts["yes"], counts["no"], 0,
-        {}, int(search.settings["documents"]), hits,
+        search.name, searches.SCREEN, None, counts["example"], counts["yes"],
+        counts["no"], 0, {}, int(search.settings["documents"]), hits,
     )  # fmt: skip
 
 
 def _open(project: Project, name: str | None) -> StoredSearch:
-    return searches.open_search(project.store, name, SCREEN)
+    return searches.open_search(project.store, name, searches.SCREEN)
 
 
 def words(status: ScreeningStatus) -> list[str]:

@@ -294,15 +294,12 @@ def require_documents(store: Store, ids: list[str]) -> None:
         if not store.run("SELECT 1 FROM documents WHERE id = ?", (id_,)).fetchone()
     ]
     if unknown:
-        close = _nearest(store, unknown[0])
-        remedy = f"did you mean {' or '.join(close)}?" if close else "correct its id"
+        sql = "SELECT id FROM documents WHERE abs(length(id) - ?) <= 2 LIMIT 20000"
+        near = [row[0] for row in store.run(sql, (len(unknown[0]),))]
+        close = get_close_matches(unknown[0], near, n=50, cutoff=0.5)
+        alike = {id_: os.path.commonprefix([id_, unknown[0]]) for id_ in close}  # noqa: RUF071 (letters)
+        close.sort(key=lambda id_: -len(alike[id_]))
+        remedy = (
+            f"did you mean {' or '.join(close[:3])}?" if close else "correct its id"
+        )
         raise Mistake(f"there is no document {unknown[0]!r}: {remedy}")
-
-
-def _nearest(store: Store, id_: str) -> list[str]:
-    """Up to three ids like one that is not there; those that begin like it first."""
-    sql = "SELECT id FROM documents WHERE abs(length(id) - ?) <= 2 LIMIT 20000"
-    ids = [row[0] for row in store.run(sql, (len(id_),))]
-    close = get_close_matches(id_, ids, n=50, cutoff=0.5)
-    alike = {other: os.path.commonprefix([other, id_]) for other in close}  # noqa: RUF071 (letters)
-    return sorted(close, key=lambda other: -len(alike[other]))[:3]

@@ -9,21 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from classmark import storage
 from classmark.corpus.documents import Document
 from classmark.examples.problem import Collection
 from classmark.formats.records import Record
 from classmark.problems import DamagedFolder, Mistake
 from classmark.progress import track
 from classmark.sparse import PARTS, Rows, rows_from, rows_in
-from classmark.storage import (
-    Generations,
-    SavedFolder,
-    open_folder,
-    pack_strings,
-    save,
-    saved_settings,
-    unpack_strings,
-)
 from classmark.text.tokens import fold
 from classmark.weighting.vectorizer import Vectorizer
 
@@ -67,8 +59,10 @@ class SpreadVectors(NamedTuple):
 AnyVectors = DocumentVectors | SpreadVectors
 
 
-def spread_vectors(project: Project, machines: Machines) -> SpreadVectors:
+def spread_vectors(project: Project, machines: Machines | None) -> AnyVectors:
     """All documents of a project as vectors, each machine having some of them."""
+    if machines is None:
+        return vectors_of(project)
     from classmark.machines.portion import SavedRows, shares
     from classmark.machines.rows import SpreadRows
 
@@ -78,7 +72,7 @@ def spread_vectors(project: Project, machines: Machines) -> SpreadVectors:
     saved, folder = _saved(project), _generations(project).current()
     if saved is None or folder is None:
         raise Mistake(f"documents came to {project.folder} meanwhile: repeat this")
-    ids = unpack_strings(saved.arrays["ids"], saved.arrays["ids_ends"])
+    ids = storage.unpack_strings(saved.arrays["ids"], saved.arrays["ids_ends"])
     where = str(folder.absolute())
     sources = [
         SavedRows(where, FORMAT, VERSION, *share)
@@ -102,7 +96,7 @@ def saved_vectors(project: Project) -> DocumentVectors | None:
     in_memory = {name: np.array(arrays[name]) for name in PARTS}
     return DocumentVectors(
         rows_in(in_memory, "", saved.settings["width"]),
-        unpack_strings(arrays["ids"], arrays["ids_ends"]),
+        storage.unpack_strings(arrays["ids"], arrays["ids_ends"]),
         Vectorizer.from_arrays(arrays, saved.settings["vectorizer"]),
     )
 
@@ -110,7 +104,7 @@ def saved_vectors(project: Project) -> DocumentVectors | None:
 def are_saved(project: Project) -> bool:
     """Whether the vectors were made before, of the documents there are now."""
     folder = _generations(project).current()
-    state = None if folder is None else saved_settings(folder).get("state")
+    state = None if folder is None else storage.saved_settings(folder).get("state")
     return bool(state == state_of(project))
 
 
@@ -154,8 +148,8 @@ def state_of(project: Project) -> dict[str, Any]:
     }
 
 
-def _generations(project: Project) -> Generations:
-    return Generations(project.folder / FOLDER)
+def _generations(project: Project) -> storage.Generations:
+    return storage.Generations(project.folder / FOLDER)
 
 
 def _written(project: Project) -> DocumentVectors:
@@ -176,25 +170,25 @@ def _written(project: Project) -> DocumentVectors:
     vectorizer = Vectorizer(project.settings.text.analyzer, WEIGHTING)
     rows = rows_from(vectorizer.fit_transform(texts()))
     arrays, settings = vectorizer.to_arrays()
-    blob, ends = pack_strings(ids)
+    blob, ends = storage.pack_strings(ids)
     arrays |= rows.arrays() | {"ids": blob, "ids_ends": ends}
     generations = _generations(project)
     folder = generations.next()
     folder.parent.mkdir(exist_ok=True)
     described = {"state": state, "vectorizer": settings, "width": rows.width}
-    save(folder, FORMAT, VERSION, arrays, described)
+    storage.save(folder, FORMAT, VERSION, arrays, described)
     generations.put_in_service(folder)
     generations.drop_old(KEPT)
     return DocumentVectors(rows, ids, vectorizer)
 
 
-def _saved(project: Project) -> SavedFolder | None:
+def _saved(project: Project) -> storage.SavedFolder | None:
     """Open the saved arrays; None where there are none of the documents of now."""
     folder = _generations(project).current()
     if folder is None:
         return None
     try:
-        saved = open_folder(folder, FORMAT, VERSION)
+        saved = storage.open_folder(folder, FORMAT, VERSION)
     except DamagedFolder as problem:
         raise DamagedFolder(
             f"{problem}; here it is enough to remove {folder.parent}: it is made anew "

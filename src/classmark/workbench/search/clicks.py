@@ -155,14 +155,12 @@ def estimated_propensities(store: Store) -> Floats:
     """
     from classmark.ltr.propensity import fit_click_model
 
-    pairs: list[str] = []
-    positions: list[int] = []
-    clicks: list[bool] = []
-    for seen in read_impressions(store):
-        for at, id_ in enumerate(seen.ids, 1):
-            pairs.append(f"{seen.query}\t{id_}")
-            positions.append(at)
-            clicks.append(id_ in seen.clicked)
+    looks = [
+        (f"{seen.query}\t{id_}", position, id_ in seen.clicked)
+        for seen in read_impressions(store)
+        for position, id_ in enumerate(seen.ids, 1)
+    ]
+    pairs, positions, clicks = zip(*looks, strict=True) if looks else ((), (), ())
     return fit_click_model(pairs, positions, clicks).propensities
 
 
@@ -170,23 +168,21 @@ def logged_preferences(
     store: Store,
     strategy: str = "clicked-over-skipped",
     propensities: ArrayLike | None = None,
-    clip: float | None = None,
 ) -> list[ClickPreference]:
     """What the clicks prefer to what, one line for each time they say so.
 
     propensities : the chance of a look at positions 1, 2, …; with it a preference
-    counts 1/θ of its winner's position, ``clip`` at most (None: 10).
+    counts 1/θ of its winner's position, 10 at most.
     """
-    from classmark.ltr.propensity import CLIP, propensity_weights
+    from classmark.ltr.propensity import propensity_weights
 
-    limit = CLIP if clip is None else clip
     preferences = []
     for seen in read_impressions(store):
         ids = seen.ids
         weight = dict.fromkeys(ids, 1.0)
         if propensities is not None:
             places = [at for at, id_ in enumerate(ids, 1) if id_ in seen.clicked]
-            weights = propensity_weights(propensities, places, limit).tolist()
+            weights = propensity_weights(propensities, places).tolist()
             weight |= {ids[at - 1]: w for at, w in zip(places, weights, strict=True)}
         preferences += [
             ClickPreference(seen.query, winner, loser, weight[winner])

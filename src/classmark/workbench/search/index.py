@@ -10,8 +10,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
@@ -28,15 +27,7 @@ from classmark.index.index import Index, fill_index
 from classmark.index.segment import Segment
 from classmark.index.snapshot import PARTS, Snapshot, open_snapshot
 from classmark.links.graph import anchors
-from classmark.machines.files import (
-    Partition,
-    Paths,
-    files_of,
-    is_one,
-    is_remote,
-    read_files,
-    read_partition,
-)
+from classmark.machines import files
 from classmark.problems import Mistake
 from classmark.storage import Generations, open_folder, save
 from classmark.text.analyzer import Analyzer
@@ -55,6 +46,7 @@ if TYPE_CHECKING:
 
 
 ANCHOR, SOURCE, MEMORY = "anchor", "source.json", "512MB"
+STALE = "documents were imported since: classmark index brings the index up to date"
 #: Folders that a project has for itself.
 OF_PROJECTS = ("index", "indexed", "live", "models", "rankers", "reports")
 FORMAT, VERSION = "classmark-indexed", 1
@@ -74,7 +66,7 @@ LINKS = "SELECT links FROM documents WHERE links <> '[]' ORDER BY number"
 
 
 def index_file(  # noqa: PLR0913 (what a command is asked)
-    path: Paths,
+    path: files.Paths,
     to: Path,
     memory: str = MEMORY,
     *,
@@ -105,8 +97,8 @@ def index_file(  # noqa: PLR0913 (what a command is asked)
     else:
         from classmark.machines.indexing import Building
 
-        files = files_of(path, format_)
-        snapshot = Building(machines, to, files, setup, read_source).build(shards)
+        source = files.files_of(path, format_)
+        snapshot = Building(machines, to, source, setup, read_source).build(shards)
     index = Index(to, snapshot, setup.memory)
     _write_source(to, path, format_)
     row: dict[str, Cell] = {
@@ -118,21 +110,21 @@ def index_file(  # noqa: PLR0913 (what a command is asked)
     return Table(f"Index of {name} in {to}", [row])
 
 
-def read_given(path: Paths, format_: str | None) -> Iterator[Record]:
+def read_given(path: files.Paths, format_: str | None) -> Iterator[Record]:
     """Yield the records of a file or folder; or of several, one after the other."""
-    if is_one(path, format_):
+    if files.is_one(path, format_):
         return read_records(str(path), format_)
-    return read_files(path, format_)
+    return files.read_files(path, format_)
 
 
-def read_source(partition: Partition, texts: Anchors) -> Iterator[Record]:
+def read_source(partition: files.Partition, texts: Anchors) -> Iterator[Record]:
     """Yield the records of a partition, with the texts of links to them."""
-    for record in read_partition(partition):
+    for record in files.read_partition(partition):
         yield replace(record, document=with_anchor(record.document, texts))
 
 
 def _fill_folder(
-    path: Paths, format_: str | None, to: Path, setup: Setup, shards: int | None
+    path: files.Paths, format_: str | None, to: Path, setup: Setup, shards: int | None
 ) -> Snapshot:
     """Index here, and where links have texts, once more with those."""
     links: list[tuple[str, str]] = []
@@ -157,13 +149,13 @@ def _fill_folder(
     return fill_index(to, setup, fill)
 
 
-def _listed(paths: Paths) -> list[str | Path]:
+def _listed(paths: files.Paths) -> list[str | Path]:
     return [paths] if isinstance(paths, str | Path) else list(paths)
 
 
-def _write_source(to: Path, paths: Paths, format_: str | None) -> None:
+def _write_source(to: Path, paths: files.Paths, format_: str | None) -> None:
     names = [
-        str(path) if is_remote(str(path)) else str(Path(path).resolve())
+        str(path) if files.is_remote(str(path)) else str(Path(path).resolve())
         for path in _listed(paths)
     ]
     source = {"path": names[0] if len(names) == 1 else names, "format": format_}
@@ -240,39 +232,31 @@ class DocumentRange(NamedTuple):
     high: int
 
 
-@dataclass
 class StoreDocuments:
-    """All documents of a store, to be indexed by machines."""
+    """All documents of a store, to be indexed by machines.
 
-    store: Store
+    count, last, total : how many there are, the last number, and characters of all.
+    """
 
-    @cached_property
-    def facts(self) -> tuple[int, int, int]:
-        """How many documents there are, the last number, and characters of all."""
-        count, last, total = self.store.run(FACTS).fetchone()
-        return int(count), int(last), int(total)
-
-    @property
-    def total(self) -> int:
-        """Characters of all documents."""
-        return self.facts[2]
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.count, self.last, self.total = map(int, store.run(FACTS).fetchone())
 
     @property
     def fingerprint(self) -> str:
         """Another where documents came or went; changed ones are found by digests."""
         server = self.store.server
         where = ["", ""] if server is None else [server.url, server.schema]
-        facts = json.dumps([str(self.store.path.absolute()), *where, *self.facts[:2]])
+        path = str(self.store.path.absolute())
+        facts = json.dumps([path, *where, self.count, self.last])
         return blake2b(facts.encode(), digest_size=16).hexdigest()
 
     def cut(self, size: int) -> list[tuple[DocumentRange]]:
         """Cut into ranges of so many documents as have about ``size`` characters."""
-        count, last, total = self.facts
-        some = max(count * size // max(total, 1), 1)
-        rows = enumerate(self.store.run(NUMBERS))
-        lows = [int(number) for at, (number,) in rows if at % some == 0]
+        some = max(self.count * size // max(self.total, 1), 1)
+        lows = [int(row[0]) for row in self.store.run(NUMBERS).fetchall()[::some]]
         path, server = self.store.path.absolute(), self.store.server
-        edges = pairwise([*lows, last + 1])
+        edges = pairwise([*lows, self.last + 1])
         return [(DocumentRange(path, server, low, high),) for low, high in edges]
 
 

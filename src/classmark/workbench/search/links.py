@@ -17,6 +17,7 @@ from classmark.links.pagerank import pagerank
 from classmark.problems import Mistake, UnreadableFile
 from classmark.progress import track
 from classmark.ranking import top
+from classmark.validation import require_k
 from classmark.workbench.results import Cell, Table
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class LinkedDocument(NamedTuple):
 
 def rank_documents(project: Project, reader: LinkReader, n: int = 20) -> Table:
     """Rank the documents of a project by their links to each other."""
-    _require(n)
+    require_k(n, "page")
     pages = _pages(project)
     A, ids = graph_of(pages)
     if A.nnz == 0:
@@ -83,30 +84,24 @@ def _pages(project: Project) -> list[LinkedDocument]:
 
 def rank_edges(path: Path, reader: LinkReader, n: int = 20) -> Table:
     """Rank the pages of a file of ``source target`` lines; ``#`` begins a comment."""
-    _require(n)
+    require_k(n, "page")
     A, ids = graph_of_edges(track(_edges(path), f"reading {path}"))
     if A.nnz == 0:
         raise UnreadableFile(path, None, "no link: give a source and a target a line")
     return Table(f"Pages of {path.name} by links", _ranked(A, ids, reader, n), _note(A))
 
 
-def _require(n: int) -> None:
-    if n < 1:
-        raise Mistake(f"k is {n}: ask for at least one page")
-
-
 def _edges(path: Path) -> Iterator[tuple[str, str]]:
-    for number, line in lines(path):
-        if line.startswith("#") or not line.strip():
+    file = lines(path, blank=False)
+    for _, line in file:
+        if line.startswith("#"):
             continue
         cells = line.split("\t") if "\t" in line else line.split()
         ends = [cell.strip() for cell in cells]
         if len(ends) != 2 or not all(ends):
-            raise UnreadableFile(
-                path,
-                number,
+            file.refuse(
                 f"{len(ends)} cells: a link is a source and a target, with a tab or "
-                "blanks between",
+                "blanks between"
             )
         yield ends[0], ends[1]
 
@@ -114,7 +109,12 @@ def _edges(path: Path) -> Iterator[tuple[str, str]]:
 def _ranked(
     A: Rows, ids: list[str], reader: LinkReader, n: int
 ) -> list[dict[str, Cell]]:
-    home = None if not reader.home else _teleport(ids, reader.home)
+    home = None
+    if reader.home:
+        if unknown := [id_ for id_ in reader.home if id_ not in ids]:
+            page = unknown[0]
+            raise Mistake(f"there is no page {page!r} to personalise for: give its id")
+        home = np.isin(ids, reader.home) / len(set(reader.home))
     x = pagerank(A, reader.damping, home, reader.method)
     incoming = np.bincount(A.columns, minlength=len(ids))
     best = top(x, n)
@@ -129,16 +129,6 @@ def _ranked(
         }
         for place, page in enumerate(best.tolist(), 1)
     ]
-
-
-def _teleport(ids: list[str], home: Sequence[str]) -> Floats:
-    number = {id_: at for at, id_ in enumerate(ids)}
-    v = np.zeros(len(ids))
-    for id_ in home:
-        if id_ not in number:
-            raise Mistake(f"there is no page {id_!r} to personalise for: give its id")
-        v[number[id_]] = 1.0
-    return np.asarray(v / v.sum())
 
 
 def _note(A: Rows, n_links: int | None = None) -> str:

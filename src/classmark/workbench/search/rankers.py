@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from classmark.figures import HUES, INK, LINE, PAPER, SOFT
 from classmark.index.query_language import Belief, parse
-from classmark.ltr.reranker import Reranker, open_reranker, save_reranker
+from classmark.ltr.reranker import Reranker, open_reranker
 from classmark.problems import Mistake
 from classmark.workbench.results import Cell, Table
 from classmark.workbench.store.log import whoami
@@ -23,16 +23,17 @@ if TYPE_CHECKING:
 
 
 Facts = Mapping[str, Any]
-Cells = tuple[Sequence[str], Sequence[Sequence[str]]]  # a head, and rows
 NONE = "none"
 LEARNED, SERVED = "learned", "in service"
 COLOURS = {"ink": INK, "line": LINE, "paper": PAPER, "soft": SOFT}
 
 
-def write_page(facts: Facts, path: Path) -> None:
-    """Write the report of a training to an HTML file."""
+def write_page(project: Project, number: int, facts: Facts) -> Path:
+    """Write the report of a training as an HTML file; return where it is."""
+    path = project.folder / "reports" / f"ranker-{number}.html"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page(facts), encoding="utf-8")
+    path.write_text(page({**facts, "number": number}), encoding="utf-8")
+    return path
 
 
 def page(facts: Facts) -> str:
@@ -46,72 +47,44 @@ def page(facts: Facts) -> str:
         trim_blocks=True,
         keep_trailing_newline=True,
     )
-    gains = sorted(
-        ((row[LEARNED] - row[SERVED], row["text"]) for row in facts["queries"]),
-        reverse=True,
-    )
+    means, chances = facts["means"], facts["chances"]
+    names = list(means[LEARNED])
+    measured = [
+        [
+            order,
+            *chain(*((values[n], chances.get(order, {}).get(n, "")) for n in names)),
+        ]
+        for order, values in means.items()
+    ]
+    gains = [(row[LEARNED] - row[SERVED], row["text"]) for row in facts["queries"]]
     return templates.get_template("ranker_report.html").render(
         title=f"Ranker {facts['number']}: {facts['learner']}",
         facts=facts,
         learned=LEARNED,
-        names=list(next(iter(facts["means"].values()))),
-        orders=list(zip(HUES, facts["means"], strict=False)),
-        measures=_measures(facts),
-        queries=_queries(facts),
-        gains=gains,
-        wins=sum(gain > 0 for gain, _ in gains),
-        losses=sum(gain < 0 for gain, _ in gains),
+        names=names,
+        orders=list(zip(HUES, means, strict=False)),
+        measures=(["order", *chain(*((name, "p") for name in names))], measured),
+        queries=[
+            [row["query"], row["text"], *(row[order] for order in means)]
+            for row in facts["queries"]
+        ],
+        gains=sorted(gains, reverse=True),
         numeric=_numeric,
         hues=HUES,
         colours=COLOURS,
     )
 
 
-def _measures(facts: Facts) -> Cells:
-    means: dict[str, dict[str, float]] = facts["means"]
-    names = list(next(iter(means.values())))
-    rows = []
-    for order, values in means.items():
-        chances, cells = facts["chances"].get(order, {}), [order]
-        for name in names:
-            p = chances.get(name)
-            cells += [f"{values[name]:.4f}", "" if p is None else f"{p:.4f}"]
-        rows.append(cells)
-    return ["order", *(head for name in names for head in (name, "p"))], rows
-
-
-def _queries(facts: Facts) -> Cells:
-    orders = list(facts["means"])
-    rows = [
-        [row["query"], row["text"], *(f"{row[order]:.4f}" for order in orders)]
-        for row in facts["queries"]
-    ]
-    return ["query", "text", *orders], rows
-
-
-def _numeric(rows: Sequence[Sequence[str]], column: int) -> str:
+def _numeric(rows: Sequence[Sequence[str | float]], column: int) -> str:
     """The class of a column of numbers."""
-    cells = (row[column] for row in rows)
+    cells = (str(row[column]) for row in rows)
     numbers = all(cell.replace(".", "").isdigit() or not cell for cell in cells)
     return " class=n" if numbers else ""
-
-
-def in_service(project: Project) -> tuple[int, Reranker] | None:
-    """Open the ranker in service; None: the first stage answers alone."""
-    current = project.rankers.current()
-    return None if current is None else (int(current.name), open_reranker(current))
 
 
 def open_ranker(project: Project, number: int) -> Reranker:
     """Open a ranker by its number."""
     return open_reranker(_place(project, number))
-
-
-def keep_ranker(project: Project, ranker: Reranker) -> int:
-    """Store a ranker as the next generation, and return its number."""
-    place = project.rankers.next()
-    save_reranker(ranker, place)
-    return int(place.name)
 
 
 def use_ranker(project: Project, name: str) -> str:
@@ -163,14 +136,10 @@ def list_rankers(project: Project) -> Table:
 def report_ranker(project: Project, number: int) -> tuple[Table, Path]:
     """Show how a ranker did for every held-out query, and write its page."""
     facts = open_ranker(project, number).facts
-    page = project.folder / "reports" / f"ranker-{number}.html"
-    write_page({**facts, "number": number}, page)
-    rows: list[dict[str, Cell]] = [
-        {**row, "gain": row[LEARNED] - row[SERVED]} for row in facts["queries"]
-    ]
-    rows.sort(key=lambda row: -float(row["gain"] or 0.0))
-    wins = sum(float(row["gain"] or 0.0) > 0 for row in rows)
-    losses = sum(float(row["gain"] or 0.0) < 0 for row in rows)
+    page = write_page(project, number, facts)
+    rows = [{**row, "gain": row[LEARNED] - row[SERVED]} for row in facts["queries"]]
+    rows.sort(key=lambda row: -row["gain"])
+    wins, losses = (sum(sign * row["gain"] > 0 for row in rows) for sign in (1, -1))
     note = f"{wins} wins, {losses} losses, {len(rows) - wins - losses} equal"
     return Table(f"Ranker {number}, {facts['measure']} of each query", rows, note), page
 
@@ -183,28 +152,8 @@ def _place(project: Project, number: int) -> Path:
     return rankers.folder / f"{number:06d}"
 
 
-Parts = dict[str, dict[str, float]]
-
-
-@dataclass(frozen=True, slots=True)
-class NumberedRanker:
-    """The ranker that orders the hits of a query; as text, what to say of it."""
-
-    number: int
-    ranker: Reranker
-
-    def __str__(self) -> str:
-        facts = self.ranker.facts
-        return (
-            f"ordered by ranker {self.number} ({facts['learner']}, learned from "
-            f"{facts['taught']} queries)"
-        )
-
-
-def ranker_for(
-    project: Project, opened: ProjectIndex, query: str, options: QueryOptions
-) -> NumberedRanker | None:
-    """Return the ranker that is to order the hits; None: the model alone does.
+def ranker_for(project: Project, query: str, options: QueryOptions) -> int | None:
+    """The number of the ranker that is to order the hits; None: the model alone does.
 
     One in service orders what is asked without a model, weights, feedback or prior of
     its own; a query of #operators ranks by beliefs.
@@ -225,40 +174,42 @@ def ranker_for(
             raise Mistake(
                 f"--ranker and {other}: both would order the answers: leave one"
             )
-        number = ranker_number(options.ranker)
-    else:
-        current = project.rankers.current()
-        if other is not None or current is None:
-            return None
-        number = int(current.name)
-    return NumberedRanker(number, opened.ranker(project, number))
+        return ranker_number(options.ranker)
+    current = project.rankers.current()
+    return None if other is not None or current is None else int(current.name)
 
 
 def rerank(
     project: Project,
     opened: ProjectIndex,
     query: str,
-    ranked: NumberedRanker,
+    number: int,
     options: QueryOptions,
-) -> tuple[list[Hit], Parts]:
+) -> tuple[list[Hit], dict[str, dict[str, float]], str]:
     """Find the candidates, put them in the ranker's order; equals as they were found.
 
     Candidates are as many as the ranker was trained with, or as are asked for if more.
+    Returns the hits, what each feature adds to each, and a note about the ranker.
     """
-    ranker, index = ranked.ranker, opened.index
-    ranker.require_fit_for(index, f"ranker {ranked.number}")
+    index = opened.index
+    ranker: Reranker = opened.cached(number, lambda: open_ranker(project, number))
+    ranker.require_fit_for(index, f"ranker {number}")
+    facts = ranker.facts
+    note = (
+        f"ordered by ranker {number} ({facts['learner']}, learned from "
+        f"{facts['taught']} queries)"
+    )
     links = opened.chances(project) if ranker.recipe.pagerank else None
     if ranker.recipe.pagerank and links is None:
         raise Mistake(
-            f"ranker {ranked.number} was trained with links, and no document links to "
+            f"ranker {number} was trained with links, and no document links to "
             "another any more: train one again with classmark rank train"
         )
     model, parameters = ranker.first
-    first_options: dict[str, Any] = dict(parameters)
-    asking = index.question(query, model, **first_options)
+    asking = index.question(query, model, **dict[str, Any](parameters))
     candidates = asking.answer(max(ranker.depth, options.k))
     if not candidates:
-        return [], {}
+        return [], {}, note
     weights = {
         term: max(each.get(term, 0.0) for each in asking.term_weights.values())
         for term in asking.terms()
@@ -270,6 +221,6 @@ def rerank(
     hits = [candidates[at]._replace(score=float(scores[at])) for at in best]
     explain = not ranker.trees if options.explain is None else options.explain
     if not explain:
-        return hits, {}
+        return hits, {}, note
     parts = ranker.parts(raw)
-    return hits, {candidates[at].id: parts[at] for at in best}
+    return hits, {candidates[at].id: parts[at] for at in best}, note

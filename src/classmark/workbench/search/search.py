@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from classmark.arrays import Floats
 from classmark.index.asking import BOOLEAN
@@ -25,16 +24,10 @@ from classmark.index.query_language import (
 from classmark.index.search import Explanation, Prior, log_prior
 from classmark.machines.files import is_one
 from classmark.problems import Mistake
-from classmark.text.analyzer import Analyzer
-from classmark.text.tokens import words
+from classmark.validation import require_k
+from classmark.workbench.search import index as indexing
 from classmark.workbench.search.clicks import log_impression
-from classmark.workbench.search.index import (
-    SOURCE,
-    is_stale,
-    open_index,
-    open_project_index,
-    read_given,
-)
+from classmark.workbench.search.hits import DocumentHit, highlighted, snippet_of
 from classmark.workbench.search.links import chances
 from classmark.workbench.store.store import title_of
 
@@ -42,16 +35,12 @@ if TYPE_CHECKING:
     from classmark.corpus.documents import Document
     from classmark.index.index import Index
     from classmark.index.search import Hit
-    from classmark.ltr.reranker import Reranker
     from classmark.machines.cluster import Machines
     from classmark.machines.searching import SpreadIndex
     from classmark.workbench.project import Project
     from classmark.workbench.team.desk import Desk
 
 
-WIDTH = 26  # words of a snippet
-LETTERS = 51_200  # of a document that are looked through for its snippet
-LARGEST_PARTS = 8
 MOST_HITS = 100  # on a page, and in an answer of the API
 MODELS = (
     "bm25", "robertson", "atire", "bm25+", "bm25l", "jm", "dirichlet", "kl", "pl2",
@@ -65,51 +54,7 @@ OPTIONS = {
     "prior": "--prior",
     "k": "-k",
 }
-STALE = "documents were imported since: classmark index brings the index up to date"
 NO_TERMS = "no word of the query is searched for: they are stop words, or signs"
-_RUN = re.compile(r"\w+")
-_BLANKS = re.compile(r"\s+")
-Parts = Mapping[str, float]
-
-
-class SnippetPiece(NamedTuple):
-    """Some text; hit : it is a word of the query."""
-
-    text: str
-    hit: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentHit:
-    """A document in a ranking.
-
-    parts : what each term, word or feature adds to the score;  text : its snippet;
-    heading : its title, the words of the query marked;  mark : what was said of it in a
-    search by example;  origin : ``likely``, or drawn at ``random`` by a screening.
-    """
-
-    rank: int
-    id: str
-    title: str
-    score: float | None
-    parts: Parts = field(default_factory=dict)
-    text: tuple[SnippetPiece, ...] = ()
-    heading: tuple[SnippetPiece, ...] = ()
-    mark: str = ""
-    origin: str = "likely"
-
-    @property
-    def largest_parts(self) -> list[tuple[str, float]]:
-        """The largest parts of the score, of either sign."""
-        return self._by_size()[:LARGEST_PARTS]
-
-    @property
-    def rest(self) -> float:
-        """The sum of the other parts."""
-        return sum(part for _, part in self._by_size()[LARGEST_PARTS:])
-
-    def _by_size(self) -> list[tuple[str, float]]:
-        return sorted(self.parts.items(), key=lambda part: -abs(part[1]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,98 +74,6 @@ class SearchResults:
     def note(self) -> str:
         """What else to say, in a line."""
         return "; ".join(self.notes)
-
-
-def starred(pieces: Sequence[SnippetPiece]) -> str:
-    """A snippet as plain text, the words of the query between asterisks.
-
-    >>> starred(snippet("A hive of bees.", {"bee"}, Analyzer()))
-    'A hive of *bees*.'
-    """
-    return "".join(f"*{each.text}*" if each.hit else each.text for each in pieces)
-
-
-def snippet_of(
-    document: Document, terms: Container[str], analyzer: Analyzer
-) -> tuple[SnippetPiece, ...]:
-    """The snippet of a document, its title left out; nothing if there is no text."""
-    fields = document.fields.items()
-    body = "\n".join(text for name, text in fields if name != "title")[:LETTERS]
-    return snippet(body, terms, analyzer) if body else ()
-
-
-def snippet(
-    text: str, terms: Container[str], analyzer: Analyzer
-) -> tuple[SnippetPiece, ...]:
-    """The part of a text with most of the terms, in pieces."""
-    runs = list(_RUN.finditer(text))
-    hits = list(_hits(runs, terms, analyzer))
-    first = _best_start(hits)
-    last = min(first + WIDTH, len(runs))
-    if first >= last:
-        return (SnippetPiece(" ".join(text.split())),)
-    pieces = _marked(text, runs, first, last, {place for place, _ in hits})
-    before = [SnippetPiece("… ")] if first else []
-    after = [SnippetPiece(" …")] if last < len(runs) else []
-    return (*before, *pieces, *after)
-
-
-def highlighted(
-    text: str, terms: Container[str], analyzer: Analyzer
-) -> tuple[SnippetPiece, ...]:
-    """A whole text, such as a title, in pieces.
-
-    >>> [piece.text for piece in highlighted("Of bees", {"bee"}, Analyzer())]
-    ['Of ', 'bees']
-    """
-    runs = list(_RUN.finditer(text))
-    hits = {place for place, _ in _hits(runs, terms, analyzer)}
-    return tuple(_marked(text, runs, 0, len(runs), hits))
-
-
-def _hits(
-    runs: list[re.Match[str]], terms: Container[str], analyzer: Analyzer
-) -> Iterator[tuple[int, str]]:
-    """Yield the places of words that become one of the terms, and the term."""
-    term_of: dict[str, str] = {}
-    for place, run in enumerate(runs):
-        word = run[0]
-        if word not in term_of:
-            analysed = analyzer.terms(words(word))
-            term_of[word] = next((term for term in analysed if term in terms), "")
-        if term_of[word]:
-            yield place, term_of[word]
-
-
-def _best_start(hits: list[tuple[int, str]]) -> int:
-    """Return where the window with most different terms begins, a few words early."""
-    best, most, low = 0, (0, 0), 0
-    for high, (place, _) in enumerate(hits):
-        while hits[low][0] + WIDTH - 4 <= place:
-            low += 1
-        window = hits[low : high + 1]
-        size = (len({term for _, term in window}), len(window))
-        if size > most:
-            best, most = hits[low][0], size
-    return max(0, best - 4)
-
-
-def _marked(
-    text: str, runs: list[re.Match[str]], first: int, last: int, hits: set[int]
-) -> list[SnippetPiece]:
-    """Return the words from first to last in pieces, blanks as one."""
-    start = 0 if first == 0 else runs[first].start()
-    end = len(text) if last == len(runs) else runs[last].start()
-    pieces, at = [], start
-    for place in sorted(hits & set(range(first, last))):
-        run = runs[place]
-        pieces += [SnippetPiece(text[at : run.start()]), SnippetPiece(run[0], hit=True)]
-        at = run.end()
-    pieces.append(SnippetPiece(text[at:end]))
-    line = [SnippetPiece(_BLANKS.sub(" ", each.text), each.hit) for each in pieces]
-    line[0] = SnippetPiece(line[0].text.lstrip(), line[0].hit)
-    line[-1] = SnippetPiece(line[-1].text.rstrip(), line[-1].hit)
-    return [each for each in line if each.text]
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,31 +158,28 @@ class ProjectIndex:
     """
 
     def __init__(self, project: Project, memory: str | int = "1GB") -> None:
-        self.index = open_project_index(project, memory)
-        self._opening = Lock()
-        self._rankers: dict[int, Reranker] = {}
-        self._chances: tuple[Floats | None] | None = None
+        self.index = indexing.open_project_index(project, memory)
+        self._lock = Lock()
+        self._cache: dict[str | int, Any] = {}
 
     def is_current(self, project: Project) -> bool:
         """Whether the index in service is still this one."""
         current = project.index.current()
         return current is not None and int(current.name) == self.index.generation
 
-    def ranker(self, project: Project, number: int) -> Reranker:
-        """A learned ranker by its number."""
-        with self._opening:
-            if number not in self._rankers:
-                from classmark.workbench.search.rankers import open_ranker
-
-                self._rankers[number] = open_ranker(project, number)
-            return self._rankers[number]
+    def cached(self, key: str | int, make: Callable[[], Any]) -> Any:
+        """A value that is made when it is first asked for, by one thread."""
+        with self._lock:
+            if key not in self._cache:
+                self._cache[key] = make()
+            return self._cache[key]
 
     def chances(self, project: Project) -> Floats | None:
         """The PageRank of each item of the index; None where nothing links."""
-        with self._opening:
-            if self._chances is None:
-                self._chances = (chances(project, self.index),)
-            return self._chances[0]
+        links: Floats | None = self.cached(
+            "links", lambda: chances(project, self.index)
+        )
+        return links
 
 
 def search_in(
@@ -346,28 +196,27 @@ def search_in(
     who searches, if not this process; the hits are the same.
     """
     opened = opened or ProjectIndex(project, memory=0)
-    index, ranked = opened.index, None
+    index, number = opened.index, None
     if options.ranker is not None or project.rankers.current() is not None:
         from classmark.workbench.search.rankers import ranker_for, rerank
 
-        ranked = ranker_for(project, opened, query, options)
-    if ranked is None:
+        number = ranker_for(project, query, options)
+    notes = [indexing.STALE] if indexing.is_stale(project) else _notes(index, query)
+    if number is None:
         prior = _links_prior(project, opened, options.prior)
         hits, parts = _ask(index, query, options, prior, machines)
     elif machines is not None:
         raise Mistake(
-            f"ranker {ranked.number} reads the index on one machine: leave --workers "
-            "and --on out, or give --ranker none"
+            f"ranker {number} reads the index on one machine: leave --workers and "
+            "--on out, or give --ranker none"
         )
     else:
-        require_count(options.k)
-        hits, parts = rerank(project, opened, query, ranked, options)
+        require_k(options.k, "document")
+        hits, parts, note = rerank(project, opened, query, number, options)
+        notes.append(note)
     documents = {hit.id: project.store.document(hit.id) for hit in hits}
-    notes = [STALE] if is_stale(project) else _notes(index, query)
     shown = _shown(index, query, hits, documents, parts)
-    if ranked is None:
-        return SearchResults(shown, tuple(notes))
-    return SearchResults(shown, (*notes, str(ranked)), ranked.number)
+    return SearchResults(shown, tuple(notes), number)
 
 
 def search_index(
@@ -385,7 +234,7 @@ def search_index(
         raise Mistake("--prior needs the links of a project: import the file into one")
     if options.ranker is not None:
         raise Mistake("--ranker needs the rankers of a project: import the file there")
-    index = open_index(folder, memory=0)
+    index = indexing.open_index(folder, memory=0)
     hits, parts = _ask(index, query, options, None, machines)
     documents, note = _read_again(folder, {hit.id for hit in hits})
     notes = [note] if note else _notes(index, query)
@@ -421,7 +270,9 @@ def search_desk(
     if results.hits and desk.settings.search.is_logged():
         with desk.writing():
             results = log_results(desk, query, results, options, who)
-    return replace(results, notes=tuple(n for n in results.notes if n != STALE))
+    return replace(
+        results, notes=tuple(n for n in results.notes if n != indexing.STALE)
+    )
 
 
 def warm_index(desk: Desk) -> None:
@@ -462,8 +313,8 @@ def search_state(desk: Desk) -> SearchState:
         return SearchState(False, False, 0, (), False, number, numbers, log)
     index = desk.search_cache.index(desk).index
     return SearchState(
-        True, is_stale(desk), len(index), tuple(index.fields), index.has_positions,
-        number, numbers, log,
+        True, indexing.is_stale(desk), len(index), tuple(index.fields),
+        index.has_positions, number, numbers, log,
     )  # fmt: skip
 
 
@@ -475,7 +326,7 @@ def _ask(
     machines: Machines | None,
 ) -> tuple[list[Hit], dict[str, dict[str, float]]]:
     """Return the hits and, if that is asked for, what each term adds to each."""
-    require_count(options.k)
+    require_k(options.k, "document")
     index_options = options.for_index(index.fields, prior)
     tree = parse(query)
     if tree is None:
@@ -503,13 +354,6 @@ def _ask(
         }
 
 
-def require_count(k: int) -> int:
-    """The number of documents asked for, if it is at least one."""
-    if k < 1:
-        raise Mistake(f"k is {k}: ask for at least one document")
-    return k
-
-
 def _parts(explanation: Explanation, several: bool) -> dict[str, float]:
     parts = {
         f"{part.field}:{part.term}" if several else part.term: part.part
@@ -524,7 +368,7 @@ def _shown(
     query: str,
     hits: Sequence[Hit],
     documents: Mapping[str, Document],
-    parts: Mapping[str, Parts],
+    parts: Mapping[str, Mapping[str, float]],
 ) -> tuple[DocumentHit, ...]:
     analyzer = index.analyzer
     terms = {term for text in _texts(parse(query)) for term in analyzer(text)}
@@ -573,7 +417,7 @@ def _links_prior(
 
 def _read_again(folder: Path, ids: set[str]) -> tuple[dict[str, Document], str]:
     """Read some documents of the file an index was made of."""
-    source = folder / SOURCE
+    source = folder / indexing.SOURCE
     if not ids or not source.is_file():
         return {}, ""
     facts = json.loads(source.read_text(encoding="utf-8"))
@@ -581,7 +425,7 @@ def _read_again(folder: Path, ids: set[str]) -> tuple[dict[str, Document], str]:
     if is_one(path) and not Path(path).exists():
         return {}, f"{path} is not there any more: no titles and texts are shown"
     documents: dict[str, Document] = {}
-    for record in read_given(path, facts["format"]):
+    for record in indexing.read_given(path, facts["format"]):
         if record.id in ids:
             documents[record.id] = record.document
             if len(documents) == len(ids):

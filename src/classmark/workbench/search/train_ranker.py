@@ -10,36 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from classmark.arrays import Floats
-from classmark.evaluation.retrieval import (
-    JudgedQueries,
-    Run,
-    judged_queries,
-    run_queries,
-)
+from classmark.evaluation import retrieval
 from classmark.formats.svmlight import read_letor, write_letor
 from classmark.ltr import normalise_per_query, training
 from classmark.ltr.judged import order_measured
-from classmark.ltr.reranker import Reranker
+from classmark.ltr.reranker import Reranker, open_reranker, save_reranker
 from classmark.ltr.selection import select_over_queries
 from classmark.measures import parse
 from classmark.problems import Mistake
 from classmark.workbench.results import Cell, Table
-from classmark.workbench.search.clicks import (
-    estimated_propensities,
-    logged_preferences,
-    read_impressions,
-)
+from classmark.workbench.search import clicks, rankers
 from classmark.workbench.search.index import open_project_index
 from classmark.workbench.search.links import chances
-from classmark.workbench.search.rankers import (
-    LEARNED,
-    SERVED,
-    in_service,
-    keep_ranker,
-    open_ranker,
-    use_ranker,
-    write_page,
-)
+from classmark.workbench.search.rankers import LEARNED, SERVED
 from classmark.workbench.search.tune import Judgments, read_judged
 
 if TYPE_CHECKING:
@@ -54,7 +37,7 @@ Grades = Mapping[str, Mapping[str, float]]
 class JudgedTraining:
     """Judged queries, their texts, what clicks prefer (or None), and notes."""
 
-    judged: JudgedQueries
+    judged: retrieval.JudgedQueries
     texts: Mapping[str, str]
     preferences: Mapping[str, list[training.DocumentPreference]] | None = None
     notes: tuple[str, ...] = ()
@@ -63,25 +46,22 @@ class JudgedTraining:
 def judged_by_people(index: Index, judgments: Judgments) -> JudgedTraining:
     """Read judgments; those of unknown queries and documents are left out, and said."""
     queries, qrels, name = read_judged(judgments)
-    notes = []
     unknown = [query for query in qrels if query not in queries]
-    if unknown:
-        notes.append(
-            f"judgments of {len(unknown)} queries that are not there are left out "
-            f"({_some(unknown)})"
-        )
     grades, missing = _within(index, {q: qrels[q] for q in qrels if q in queries})
-    if missing:
-        notes.append(
-            f"judgments of {len(missing)} documents that are not in the index are left "
-            f"out ({_some(missing)})"
+    notes = [
+        f"judgments of {len(ids)} {what} are left out ({_some(ids)})"
+        for what, ids in (
+            ("queries that are not there", unknown),
+            ("documents that are not in the index", missing),
         )
+        if ids
+    ]
     if missing and not any(grades.values()):
         raise Mistake(
             f"{name}: no judged document is in the index ({_some(missing)} are not): "
             "give judgments of this project's documents"
         )
-    judged = judged_queries(index, queries, grades, name)
+    judged = retrieval.judged_queries(index, queries, grades, name)
     if not any(grade > 0 for row in judged.qrels.values() for grade in row.values()):
         raise Mistake(
             f"{name}: no document has a grade above 0: judge some as relevant"
@@ -90,7 +70,7 @@ def judged_by_people(index: Index, judgments: Judgments) -> JudgedTraining:
 
 
 def judged_by_clicks(
-    project: Project, index: Index, strategy: str, *, weighed: bool = False
+    project: Project, index: Index, strategy: str, weighed: bool
 ) -> JudgedTraining:
     """Read the click log: a query is its text, and what was clicked is relevant.
 
@@ -100,7 +80,7 @@ def judged_by_clicks(
     on clicks favour what was shown.
     """
     clicked: dict[str, dict[str, float]] = {}
-    for seen in read_impressions(project.store):
+    for seen in clicks.read_impressions(project.store):
         for document in seen.clicked:
             clicked.setdefault(seen.query, {})[document] = 1.0
     if not clicked:
@@ -110,17 +90,15 @@ def judged_by_clicks(
         )
     grades, missing = _within(index, clicked)
     preferences: dict[str, list[training.DocumentPreference]] = {}
-    looks = estimated_propensities(project.store) if weighed else None
-    for each in logged_preferences(project.store, strategy, looks):
-        query, winner, loser, weight = each
-        preferences.setdefault(query, []).append(
-            training.DocumentPreference(winner, loser, weight)
-        )
+    looks = clicks.estimated_propensities(project.store) if weighed else None
+    for each in clicks.logged_preferences(project.store, strategy, looks):
+        preference = training.DocumentPreference(*each[1:])
+        preferences.setdefault(each.query, []).append(preference)
     notes = ["held-out queries are judged by clicks, which favour what was shown"]
     if missing:
         notes.append(f"clicks on {len(missing)} documents that are gone are left out")
     texts = {query: query for query in clicked}
-    judged = judged_queries(index, texts, grades, "the click log")
+    judged = retrieval.judged_queries(index, texts, grades, "the click log")
     return JudgedTraining(judged, texts, preferences, tuple(notes))
 
 
@@ -129,13 +107,12 @@ def _within(
 ) -> tuple[dict[str, dict[str, float]], list[str]]:
     """Keep the judgments of documents that are in the index; name the others."""
     judged = dict.fromkeys(id_ for grades in qrels.values() for id_ in grades)
-    missing = [id_ for id_ in judged if id_ not in index]
-    gone = set(missing)
+    missing = {id_: None for id_ in judged if id_ not in index}
     within = {
-        query: {id_: grade for id_, grade in grades.items() if id_ not in gone}
+        query: {id_: grade for id_, grade in grades.items() if id_ not in missing}
         for query, grades in qrels.items()
     }
-    return within, missing
+    return within, list(missing)
 
 
 def _some(ids: list[str]) -> str:
@@ -179,17 +156,11 @@ def train_ranker(
     project: Project, judgments: Judgments, options: RankerTraining
 ) -> RankerTrained:
     """Learn from judged queries or clicks; into service only if surely better."""
-    parse(options.measure)
-    learner = training.learner_of(options.learner)
-    if options.prices:
-        learner = training.RankerRecipe(learner.name, learner.make, options.prices)
-    index = open_project_index(project)
+    learner, index = _learner(options), open_project_index(project)
     if options.clicks is None:
         judged = judged_by_people(index, judgments)
     else:
-        judged = judged_by_clicks(
-            project, index, options.clicks, weighed=options.weighed
-        )
+        judged = judged_by_clicks(project, index, options.clicks, options.weighed)
     parting = training.part_queries(
         list(judged.judged.queries), options.share, options.seed
     )
@@ -206,15 +177,23 @@ def train_ranker(
         preferences=judged.preferences,
     )
     facts = _facts(judged, learned, parting, options)
-    number = keep_ranker(project, _reranker(index, learned, options.learner, facts))
-    page = project.folder / "reports" / f"ranker-{number}.html"
-    write_page(facts | {"number": number}, page)
+    place = project.rankers.next()
+    save_reranker(_reranker(index, learned, options.learner, facts), place)
+    number = int(place.name)
+    page = rankers.write_page(project, number, facts)
     better = learned.compared.is_better(SERVED, options.measure)
     used = better or options.force
     if used:
-        use_ranker(project, str(number))
+        rankers.use_ranker(project, str(number))
     table = compared_table(f"Ranker {number}", learned.compared, facts["notes"])
     return RankerTrained(number, table, used, _verdict(number, better, used), page)
+
+
+def _learner(options: RankerTraining) -> training.RankerRecipe:
+    """The learner with the prices to choose among; the measure is checked, too."""
+    parse(options.measure)
+    learner = training.learner_of(options.learner)
+    return learner._replace(prices=options.prices or learner.prices)
 
 
 def evaluate_ranker(
@@ -223,22 +202,21 @@ def evaluate_ranker(
     """Measure stored rankers on judged queries none of them learned from."""
     index = open_project_index(project)
     judged = judged_by_people(index, judgments)
-    rankers = {number: open_ranker(project, number) for number in numbers}
-    taught = {t for ranker in rankers.values() for t in ranker.facts["queries taught"]}
+    opened = {number: rankers.open_ranker(project, number) for number in numbers}
+    taught = {t for ranker in opened.values() for t in ranker.facts["queries taught"]}
     fresh = [q for q in judged.judged.queries if judged.texts[q] not in taught]
     if not fresh:
         raise Mistake("every query was learned from: give other judged queries")
     held_out, links = judged.judged.only(fresh), chances(project, index)
     runs = {
         f"ranker {number}": _run(index, held_out, ranker, links)
-        for number, ranker in rankers.items()
+        for number, ranker in opened.items()
     }
     runs |= served_by(project, index)(held_out)
-    left = len(judged.judged.queries) - len(fresh)
-    notes = [*judged.notes, f"{left} queries were learned from and are left out"]
-    return compared_table(
-        "Rankers", training.compare(held_out, runs), notes[: None if left else -1]
-    )
+    notes = list(judged.notes)
+    if left := len(judged.judged.queries) - len(fresh):
+        notes.append(f"{left} queries were learned from and are left out")
+    return compared_table("Rankers", training.compare(held_out, runs), notes)
 
 
 def write_features(project: Project, judgments: Judgments, path: Path) -> Table:
@@ -263,18 +241,20 @@ def write_features(project: Project, judgments: Judgments, path: Path) -> Table:
 def served_by(project: Project, index: Index) -> training.Rivals:
     """Return the order that is in service now: a ranker's, or plain bm25."""
 
-    def runs(judged: JudgedQueries) -> dict[str, Run]:
-        current = in_service(project)
+    def runs(judged: retrieval.JudgedQueries) -> dict[str, retrieval.Run]:
+        current = project.rankers.current()
         if current is None:
-            return {SERVED: run_queries(judged, ("bm25", {}))}
-        number, ranker = current
+            return {SERVED: retrieval.run_queries(judged, ("bm25", {}))}
+        number, ranker = int(current.name), open_reranker(current)
         ranker.require_fit_for(index, f"ranker {number}, which is in service,")
         return {SERVED: _run(index, judged, ranker, chances(project, index))}
 
     return runs
 
 
-def _run(index: Index, judged: JudgedQueries, ranker: Reranker, links: Any) -> Run:
+def _run(
+    index: Index, judged: retrieval.JudgedQueries, ranker: Reranker, links: Any
+) -> retrieval.Run:
     features = ranker.features(index, links)
     candidates = training.candidates_of(judged, features, ranker.first, ranker.depth)
     return candidates.run(list(judged.queries), ranker)
@@ -351,8 +331,7 @@ def compared_table(
         row: dict[str, Cell] = {"order": order}
         for name, each in values.items():
             row[name] = float(each.mean())
-            chance = None if order == first else compared.chances[order][name]
-            row[f"p, {name}"] = chance
+            row[f"p, {name}"] = compared.chances.get(order, {}).get(name)
         rows.append(row)
     many = f"{len(compared.queries)} held-out queries"
     tested = f"p: two-sided randomisation test against {first}"
@@ -380,9 +359,7 @@ def learn_file(path: Path, options: RankerTraining) -> Table:
     Features are scaled to 0 … 1 within each query; the best single feature, rising or
     falling, is that of the queries learned from.
     """
-    parse(options.measure)
-    learner = training.learner_of(options.learner)
-    judged = read_letor(path)
+    learner, judged = _learner(options), read_letor(path)
     qids = np.array(judged.qids)
     parting = training.part_queries(
         list(dict.fromkeys(judged.qids)), options.share, options.seed
@@ -393,10 +370,9 @@ def learn_file(path: Path, options: RankerTraining) -> Table:
         (X[rows], judged.grades[rows], qids[rows])
         for rows in (in_training, ~in_training)
     )
-    prices = options.prices or learner.prices
+    prices, folds = learner.prices, min(5, len(parting.taught))
     price = prices[0]
     if len(prices) > 1:
-        folds = min(5, len(parting.taught))
         chosen = select_over_queries(
             learner.make(price), *taught, prices, folds=folds, measure=options.measure
         )
@@ -404,13 +380,11 @@ def learn_file(path: Path, options: RankerTraining) -> Table:
     ranker = learner.make(price).fit(*taught)
     column, sign = _best_feature(*taught, options.measure)
     names = tuple(dict.fromkeys((*training.MEASURES, options.measure)))
+    X, grades, queries = held_out
+    scores = {LEARNED: ranker.decision_function(X), BEST_FEATURE: sign * X[:, column]}
     values = {
-        LEARNED: order_measured(
-            ranker.decision_function(held_out[0]), *held_out[1:], names
-        ),
-        BEST_FEATURE: order_measured(
-            sign * held_out[0][:, column], *held_out[1:], names
-        ),
+        order: order_measured(each, grades, queries, names)
+        for order, each in scores.items()
     }
     compared = training.RankerComparison(
         parting.held_out, values, training.tested(values)

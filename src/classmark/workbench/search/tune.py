@@ -5,28 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from math import isfinite
+from functools import partial
+from math import isfinite, nan
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any
 
+from classmark.evaluation import retrieval
 from classmark.evaluation.figures import sweep_curve
-from classmark.evaluation.retrieval import (
-    Grid,
-    JudgedQueries,
-    Trial,
-    best_of,
-    grid_of,
-    indexed,
-    judged_queries,
-    settings_of,
-    sweep,
-)
 from classmark.figures import require_svg
 from classmark.formats import read_records
 from classmark.formats.records import Judgment, gather
 from classmark.formats.text_files import lines
 from classmark.index.index import Index
-from classmark.problems import Mistake, UnreadableFile
+from classmark.problems import Mistake
 from classmark.workbench.results import Cell, Evaluated, Table
 from classmark.workbench.search.index import index_folder
 from classmark.workbench.search.search import feedback_of, named_values
@@ -66,23 +57,23 @@ class Judgments:
 
 
 def tune(
-    judged: JudgedQueries, plan: Sweep, plot: Path | None = None
-) -> tuple[Evaluated, Trial]:
+    judged: retrieval.JudgedQueries, plan: Sweep, plot: Path | None = None
+) -> tuple[Evaluated, retrieval.Trial]:
     """Try every setting; return the table, the plot and the best setting."""
-    grid = grid_of(plan.parameters)
+    grid = retrieval.grid_of(plan.parameters)
     if not grid:
         raise Mistake("no parameter to tune: give --parameter b=0:1:0.05")
     path = plot or REPORTS / f"tune-{plan.model}-{'-'.join(grid)}.svg"
     require_svg(path)
-    trials = sweep(
+    trials = retrieval.sweep(
         judged,
         plan.model,
-        settings_of(grid),
+        retrieval.settings_of(grid),
         plan.measure,
         fixed=named_values(plan.fixed, "--set"),
         feedback=None if plan.feedback is None else feedback_of(plan.feedback),
     )
-    best = best_of(trials)
+    best = retrieval.best_of(trials)
     rows: list[dict[str, Cell]] = [
         {**trial.parameters, plan.measure: trial.value} for trial in trials
     ]
@@ -104,11 +95,16 @@ def judged_in(
     judgments: Judgments,
     *,
     machines: Machines | None = None,
-) -> Iterator[JudgedQueries]:
+) -> Iterator[retrieval.JudgedQueries]:
     """Put judged queries to a project, to an index, or to their own collection.
 
     machines : who answers the queries, if not this process; the answers are the same.
     """
+    opening: Callable[[Path], Any] = Index.open
+    if machines is not None:
+        from classmark.machines.searching import SpreadIndex
+
+        opening = partial(SpreadIndex, machines)
     if folder is None and project is not None:
         folder = index_folder(project)
     if folder is None:
@@ -117,12 +113,12 @@ def judged_in(
                 "nothing to tune on: give --dataset NAME, or a project or --index with "
                 "--queries FILE and --qrels FILE"
             )
-        with indexed(_loaded(judgments), _opened(machines)) as judged:
+        with retrieval.indexed(_loaded(judgments), opening) as judged:
             yield judged
         return
     queries, qrels, name = read_judged(judgments)
-    with _opened(machines)(folder) as index:
-        yield judged_queries(index, queries, qrels, name)
+    with opening(folder) as index:
+        yield retrieval.judged_queries(index, queries, qrels, name)
 
 
 def read_judged(
@@ -141,18 +137,6 @@ def read_judged(
     return queries, gather(_judgments(judgments.qrels)), judgments.queries.name
 
 
-def _opened(machines: Machines | None) -> Callable[[Path], Index]:
-    """Return what opens an index: for this process, or for machines."""
-    if machines is None:
-        return Index.open
-    from classmark.machines.searching import SpreadIndex
-
-    def spread(path: Path) -> Index:
-        return cast("Index", SpreadIndex(machines, path))  # judged queries only search
-
-    return spread
-
-
 def _loaded(judgments: Judgments) -> Dataset:
     from classmark.datasets import load
 
@@ -162,31 +146,21 @@ def _loaded(judgments: Judgments) -> Dataset:
 
 def _judgments(path: Path) -> Iterator[Judgment]:
     """Yield ``query document grade``, or TREC's four columns; a header may be there."""
-    begun = False
-    for number, line in lines(path):
+    file = lines(path, blank=False)
+    for at, (_, line) in enumerate(file):
         row = line.split()
-        if not row:
-            continue
-        grade = _grade(row[-1])
-        if len(row) not in {3, 4} or (grade is None and begun):
-            raise UnreadableFile(
-                path, number, "query, document and grade are needed: mend the line"
-            )
-        begun = True
-        if grade is not None:
+        try:
+            grade = float(row[-1])
+        except ValueError:
+            grade = nan
+        if len(row) not in {3, 4} or (at and not isfinite(grade)):
+            file.refuse("query, document and grade are needed: mend the line")
+        if isfinite(grade):
             yield Judgment(row[0], row[-2], grade)
 
 
-def _grade(text: str) -> float | None:
-    try:
-        grade = float(text)
-    except ValueError:
-        return None
-    return grade if isfinite(grade) else None
-
-
 def _curves(
-    trials: Sequence[Trial], grid: Grid
+    trials: Sequence[retrieval.Trial], grid: retrieval.Grid
 ) -> Mapping[str, tuple[list[float], list[float]]]:
     """Return a line against the first parameter for each setting of the others."""
     first = next(iter(grid))

@@ -8,8 +8,9 @@ import pytest
 from classmark.problems import Mistake
 from classmark.workbench.files.importing import import_records
 from classmark.workbench.project import Project
-from classmark.workbench.search import search
+from classmark.workbench.search import hits
 from classmark.workbench.search.clicks import log_click, read_impressions
+from classmark.workbench.search.hits import starred
 from classmark.workbench.search.index import start_indexing
 from classmark.workbench.search.search import (
     MalformedQuery,
@@ -17,7 +18,6 @@ from classmark.workbench.search.search import (
     search_desk,
     search_in,
     search_state,
-    starred,
     warm_index,
 )
 from classmark.workbench.settings import SearchSettings
@@ -152,13 +152,13 @@ def test_two_desks_keep_apart(tmp_path, desk):
 
 def test_a_search_reads_each_hit_and_cuts_its_snippet_once(desk, monkeypatch):
     read, cut = [], []
-    document, snippet = Store.document, search.snippet
+    document, snippet = Store.document, hits.snippet
     monkeypatch.setattr(
         Store, "document", lambda *args: read.append(args[1]) or document(*args)
     )
     monkeypatch.setattr(
-        search, "snippet", lambda *args: cut.append(args[0]) or snippet(*args)
+        hits, "snippet", lambda *args: cut.append(args[0]) or snippet(*args)
     )
-    hits = search_desk(desk, "honey swarm", QueryOptions(k=5)).hits
-    assert read == [hit.id for hit in hits]
+    results = search_desk(desk, "honey swarm", QueryOptions(k=5))
+    assert read == [hit.id for hit in results.hits]
     assert len(cut) == 5

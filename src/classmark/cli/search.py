@@ -307,8 +307,7 @@ def tune(
         machines.started() as workers,
         tuning.judged_in(project, folder, judgments, machines=workers) as judged,
     ):
-        evaluated, _ = tuning.tune(judged, sweep, trial.plot)
-    return evaluated
+        return tuning.tune(judged, sweep, trial.plot)
 
 
 @command(ALL | JSON)

@@ -8,7 +8,6 @@ from classmark.problems import Mistake, UnreadableFile
 from classmark.workbench.project import Project
 from classmark.workbench.search.clicks import (
     Click,
-    ClickPreference,
     log_click,
     log_impression,
     logged_preferences,
@@ -62,14 +61,12 @@ def test_clicks_become_preferences_by_a_strategy(project):
     log_click(project.store, number, "b")
     log_click(project.store, number, "d")
     found = logged_preferences(project.store, "skip-above")
-    assert found == [
-        ClickPreference("bees", "b", "a"),
-        ClickPreference("bees", "d", "a"),
-        ClickPreference("bees", "d", "3"),
-    ]
-    weighed = logged_preferences(project.store, "skip-above", [1, 0.5, 0.4, 0.25], 3)
-    assert [each.weight for each in weighed] == [2, 3, 3]
-    assert [each[:3] for each in weighed] == [each[:3] for each in found]
+    assert found == {
+        "bees": [("b", "a", 1.0), ("d", "a", 1.0), ("d", "3", 1.0)], "wax": [],
+    }  # fmt: skip
+    looks = [1, 0.5, 0.4, 0.05]
+    weighed = logged_preferences(project.store, "skip-above", looks)["bees"]
+    assert weighed == [("b", "a", 2.0), ("d", "a", 10.0), ("d", "3", 10.0)]
     with pytest.raises(Mistake, match="strategy 'x'"):
         logged_preferences(project.store, "x")
 

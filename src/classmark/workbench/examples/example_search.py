@@ -429,10 +429,10 @@ class ExampleSearch(OpenSearch):
         orders, hidden = (self._whole, self.scores), np.isneginf(self._left())
         whole, cut = (top(np.where(hidden, -np.inf, scores), k) for scores in orders)
         share = len(np.intersect1d(whole, cut)) / max(1, min(k, len(hidden)))
-        kept, of = map(np.count_nonzero, (self.weights, self.query.coef_))
+        terms, total = map(np.count_nonzero, (self.weights, self.query.coef_))
         note = (
-            f"cut to {kept:,} of {of:,} terms: {share:.0%} of the whole query's first "
-            f"{k} are kept"
+            f"cut to {terms:,} of {total:,} terms: {share:.0%} of the whole query's "
+            f"first {k} are kept"
         )
         judged = {
             str(self.row[id_]): float(act in FOR)

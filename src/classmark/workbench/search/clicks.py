@@ -20,6 +20,7 @@ from classmark.workbench.store.log import as_json, now, whoami
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from classmark.ltr.training import DocumentPreference
     from classmark.workbench.project import Project
     from classmark.workbench.store.store import Store
 
@@ -59,18 +60,6 @@ class Click(NamedTuple):
     impression: int
     document: str
     position: int
-
-
-class ClickPreference(NamedTuple):
-    """One document over another for a query.
-
-    weight : 1, or what a click at the winner's position counts.
-    """
-
-    query: str
-    winner: str
-    loser: str
-    weight: float = 1.0
 
 
 def log_impression(
@@ -168,15 +157,16 @@ def logged_preferences(
     store: Store,
     strategy: str = "clicked-over-skipped",
     propensities: ArrayLike | None = None,
-) -> list[ClickPreference]:
-    """What the clicks prefer to what, one line for each time they say so.
+) -> dict[str, list[DocumentPreference]]:
+    """Query → what the clicks prefer to what, once for each time they say so.
 
     propensities : the chance of a look at positions 1, 2, …; with it a preference
     counts 1/θ of its winner's position, 10 at most.
     """
     from classmark.ltr.propensity import propensity_weights
+    from classmark.ltr.training import DocumentPreference
 
-    preferences = []
+    preferences: dict[str, list[DocumentPreference]] = {}
     for seen in read_impressions(store):
         ids = seen.ids
         weight = dict.fromkeys(ids, 1.0)
@@ -184,8 +174,8 @@ def logged_preferences(
             places = [at for at, id_ in enumerate(ids, 1) if id_ in seen.clicked]
             weights = propensity_weights(propensities, places).tolist()
             weight |= {ids[at - 1]: w for at, w in zip(places, weights, strict=True)}
-        preferences += [
-            ClickPreference(seen.query, winner, loser, weight[winner])
+        preferences.setdefault(seen.query, []).extend(
+            DocumentPreference(winner, loser, weight[winner])
             for winner, loser in click_preferences(ids, seen.clicked, strategy)
-        ]
+        )
     return preferences

@@ -101,13 +101,21 @@ def index_file(  # noqa: PLR0913 (what a command is asked)
         snapshot = Building(machines, to, source, setup, read_source).build(shards)
     index = Index(to, snapshot, setup.memory)
     _write_source(to, path, format_)
+    name = ", ".join(map(str, _listed(path)))
+    return _described(f"Index of {name} in {to}", index)
+
+
+def _described(title: str, index: Index, **changes: int) -> Table:
+    """What is indexed, and what changed."""
     row: dict[str, Cell] = {
         "documents": len(index),
+        **changes,
         "fields": ", ".join(index.fields),
-        "positions": "yes" if positions else "no",
+        "positions": "yes" if index.has_positions else "no",
     }
-    name = ", ".join(map(str, _listed(path)))
-    return Table(f"Index of {name} in {to}", [row])
+    if changes:
+        row["generation"] = index.generation
+    return Table(title, [row])
 
 
 def read_given(path: files.Paths, format_: str | None) -> Iterator[Record]:
@@ -317,14 +325,7 @@ def index_project(
     project.store.note_event(
         "indexed", whoami(), generation=index.generation, count=len(after)
     )
-    row: dict[str, Cell] = {
-        "documents": len(index),
-        **changed,
-        "fields": ", ".join(index.fields),
-        "positions": "yes" if positions else "no",
-        "generation": index.generation,
-    }
-    return Table(f"Index of {project.settings.name}", [row])
+    return _described(f"Index of {project.settings.name}", index, **changed)
 
 
 def start_indexing(desk: Desk, who: str = "", *, positions: bool | None = None) -> Job:

@@ -89,11 +89,8 @@ def judged_by_clicks(
             "what is opened with classmark click"
         )
     grades, missing = _within(index, clicked)
-    preferences: dict[str, list[training.DocumentPreference]] = {}
     looks = clicks.estimated_propensities(project.store) if weighed else None
-    for each in clicks.logged_preferences(project.store, strategy, looks):
-        preference = training.DocumentPreference(*each[1:])
-        preferences.setdefault(each.query, []).append(preference)
+    preferences = clicks.logged_preferences(project.store, strategy, looks)
     notes = ["held-out queries are judged by clicks, which favour what was shown"]
     if missing:
         notes.append(f"clicks on {len(missing)} documents that are gone are left out")

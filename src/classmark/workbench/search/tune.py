@@ -58,8 +58,8 @@ class Judgments:
 
 def tune(
     judged: retrieval.JudgedQueries, plan: Sweep, plot: Path | None = None
-) -> tuple[Evaluated, retrieval.Trial]:
-    """Try every setting; return the table, the plot and the best setting."""
+) -> Evaluated:
+    """Try every setting; return the table, which names the best, and the plot."""
     grid = retrieval.grid_of(plan.parameters)
     if not grid:
         raise Mistake("no parameter to tune: give --parameter b=0:1:0.05")
@@ -85,7 +85,7 @@ def tune(
     )
     names = (next(iter(grid)), plan.measure)
     sweep_curve(_curves(trials, grid), path, table.title, names)
-    return Evaluated(table, path), best
+    return Evaluated(table, path)
 
 
 @contextmanager

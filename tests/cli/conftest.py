@@ -67,7 +67,7 @@ def fits(run, library, monkeypatch):
         assert [each for each in out.splitlines() if len(each) > 80] == []
         for table in tables:
             for width, everything in [(60, False), (100, False), (100, True)]:
-                lines = lay_out(table, width, everything=everything).lines
+                lines, _ = lay_out(table, width, everything=everything)
                 assert [each for each in lines if len(each) > width] == []
 
     monkeypatch.setenv("COLUMNS", "80")

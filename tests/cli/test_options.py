@@ -48,8 +48,8 @@ def bind(
     return View({**vars(paper), "pages": pages}, [Text(title), f"{paper}", TABLE])
 
 
-@command(project=DIR)
-def name(project: Project, loud: bool = flag("In capitals.", "--loud")) -> str:
+@command()
+def name(project: Project = DIR, loud: bool = flag("In capitals.", "--loud")) -> str:
     """Say what a project is called."""
     title = project.settings.name
     return title.upper() if loud else title

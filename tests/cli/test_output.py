@@ -38,7 +38,7 @@ def wide(count=12, rows=2):
 def test_no_line_is_wider_than_the_screen(rows, width, everything):
     from rich.cells import cell_len
 
-    for line in lay_out(Table("T", rows), width, everything=everything).lines:
+    for line in lay_out(Table("T", rows), width, everything=everything)[0]:
         assert cell_len(line) <= width
         assert "\x1b" not in line
 
@@ -86,7 +86,7 @@ def test_columns_have_headings_numbers_and_an_order():
         Column("tested", brief=False),
     ]
     table = Table("Evaluation", rows, "", columns, "measures")
-    first, second, _, third, _ = lay_out(table, 80).lines
+    first, second, _, third, _ = lay_out(table, 80)[0]
     assert first.split() == ["wrong", "at"]
     assert second.split() == ["learner", "the", "top"]
     assert third.split() == ["plm", "10.8", "%"]
@@ -110,11 +110,11 @@ def test_what_is_not_shown_is_counted(capsys, monkeypatch):
 def test_the_best_value_is_bold_on_a_terminal(monkeypatch, best, value):
     rows = [{"learner": "plm", "loss": 0.5}, {"learner": "mmp", "loss": 0.7}]
     table = Table("T", rows, "", [Column("learner"), Column("loss", best=best)])
-    assert not any("\x1b" in line for line in lay_out(table, 80).lines)
+    assert not any("\x1b" in line for line in lay_out(table, 80)[0])
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm")
-    (marked,) = (line for line in lay_out(table, 80).lines if "\x1b[1m" in line)
+    (marked,) = (line for line in lay_out(table, 80)[0] if "\x1b[1m" in line)
     assert value in marked
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from classmark.cli.options import (
     ALL,
+    FOLDER,
     HERE,
     JSON,
     argument,
@@ -41,7 +42,7 @@ ALIKE = option("With --group: the least mean cosine within a group.", 0.8)
 @command(JSON)
 def suggest(
     *,
-    project: Project,
+    project: Project = FOLDER,
     path: Path | None = argument("A text; - for stdin.", "[FILE]", None),
     text: str | None = option("The text itself."),
     document: str | None = option("A document's id."),
@@ -98,7 +99,7 @@ def place_line(put: Place) -> Text:
 
 @command(ALL | JSON)
 def place(
-    project: Project,
+    project: Project = FOLDER,
     documents: tuple[str, ...] = argument("Their ids.", "[DOCUMENT]...", ()),
     precision: float = option(
         "How many of those placed are to be right (0 to 1).", 0.95
@@ -136,7 +137,7 @@ def decide(
     options: DecisionOptions,
     group: bool = flag("And of those like it in the queue.", "--group"),
     alike: float = ALIKE,
-    project: Project,
+    project: Project = FOLDER,
 ) -> Logged:
     """Say where a document belongs; all of it is logged, or nothing."""
     pairs = deciding.pairs_of(project, options.over)
@@ -148,7 +149,7 @@ def decide(
 
 @command(JSON, documents=2)
 def undo(
-    project: Project,
+    project: Project = FOLDER,
     number: int | None = argument("Of an act; see history.", "[NUMBER]", None),
 ) -> Logged:
     """Take back an act, by default your last; undo an undoing to bring it back."""
@@ -157,10 +158,9 @@ def undo(
 
 @command(ALL | JSON)
 def history(
-    *,
     document: str | None = option("Only of this document."),
     top: int = option("How many lines.", 20, "-n"),
-    project: Project,
+    project: Project = FOLDER,
 ) -> Table:
     """List what was decided, newest first, with the numbers that undo takes."""
     return looking.history(project, document, top)
@@ -168,13 +168,12 @@ def history(
 
 @command(ALL | JSON)
 def queue(
-    *,
     order: str = option("uncertain, likely, random or similar", "uncertain"),
     k: int = option("How many documents.", 20, "-k"),
     to: str | None = option("Similar to this document, not the last decided."),
     group: bool = flag("One line for documents nearly the same.", "--group"),
     alike: float = ALIKE,
-    project: Project,
+    project: Project = FOLDER,
 ) -> Table | View:
     """List the documents to decide next."""
     if group:
@@ -185,13 +184,13 @@ def queue(
 
 
 @command(JSON)
-def rebuild(project: Project) -> Table:
+def rebuild(project: Project = FOLDER) -> Table:
     """Learn the whole log again, and say whether that gives the same ranker."""
     return training.rebuild(project)
 
 
-@command(ALL | JSON, project=DIR)
-def progress(project: Project) -> View:
+@command(ALL | JSON)
+def progress(project: Project = DIR) -> View:
     """Say how far the work is, whether suggestions get better, and whether to stop."""
     state = progressing.progress(project)
     facts = asdict(state) | {"waiting": state.waiting, "saved": state.saved}
@@ -231,9 +230,9 @@ def _progress_parts(state: progressing.Progress) -> Iterator[Table | Text | str]
         )
 
 
-@command(ALL | JSON, project=DIR)
+@command(ALL | JSON)
 def agreement(
-    project: Project, top: int = option("Disagreements shown.", 20, "-n", min=0)
+    project: Project = DIR, top: int = option("Disagreements shown.", 20, "-n", min=0)
 ) -> View:
     """Say how far people agree, and on which documents they differ."""
     agreed, differing = agreeing.agreement(project), agreeing.disagreements(project)

@@ -276,7 +276,7 @@ class StoppingOptions:
 def screen_start(
     *,
     relevant: RelevantOptions,
-    project: Project,
+    project: Project = FOLDER,
     name: str | None = option("A name for it."),
     stopping: StoppingOptions,
 ) -> View:
@@ -293,7 +293,7 @@ def screen_start(
 
 @command(JSON)
 def screen_next(
-    project: Project,
+    project: Project = FOLDER,
     name: str | None = NAME,
     count: int | None = option("How many documents; else a batch.", None, "-k"),
 ) -> View:
@@ -311,12 +311,11 @@ def screen_next(
 
 @command(JSON)
 def screen_mark(
-    *,
     yes: tuple[str, ...] = option("Relevant.", (), metavar="ID,ID"),
     no: tuple[str, ...] = option("Not relevant.", (), metavar="ID,ID"),
     skip: tuple[str, ...] = option("Cannot be said.", (), metavar="ID,ID"),
     undo: bool = flag("Take back what you marked last.", "--undo"),
-    project: Project,
+    project: Project = FOLDER,
     name: str | None = NAME,
 ) -> View:
     """Say which documents are relevant; the last word on a document holds."""
@@ -332,7 +331,7 @@ def screen_mark(
 
 @command(JSON)
 def screen_status(
-    project: Project,
+    project: Project = FOLDER,
     name: str | None = NAME,
     plot: bool = flag("Draw the recall curve in reports/.", "--plot"),
     everything: bool = flag("List all screenings.", "--all"),
@@ -350,7 +349,7 @@ def screen_status(
 
 @command()
 def screen_export(
-    project: Project,
+    project: Project = FOLDER,
     path: Path = argument(".csv, .jsonl, .run, .ris or .bib", "FILE"),
     name: str | None = NAME,
     everything: bool = flag("All that were read, not only relevant ones.", "--all"),
@@ -363,7 +362,7 @@ def screen_export(
 @command(ALL | JSON)
 def screen_simulate(
     *,
-    project: Project,
+    project: Project = FOLDER,
     category: str = argument("Its documents are relevant.", "CATEGORY"),
     runs: int = option("How often, each from one example.", 5),
     random_state: int = option("Of the examples and draws.", 0),

@@ -119,21 +119,17 @@ def options(cls: type[T]) -> type[T]:
 
 
 def command(
-    flags: Mapping[str, Any] | None = None,
-    *,
-    project: Any = FOLDER,
-    documents: int | None = None,
+    flags: Mapping[str, Any] | None = None, *, documents: int | None = None
 ) -> Callable[[Callable[..., Any]], Command]:
     """Make a command of a function that returns what is to be printed.
 
     Its parameter ``project`` is the open project. A parameter whose type is a group of
     options (``options``) has them all. What the function logs is learned at once.
 
-    flags : how the result may be printed, ``JSON`` or ``ALL | JSON``;  project : how
-    the project is named;  documents : how many of its documents are scored, as
-    ``kernels_for`` takes it.
+    flags : how the result may be printed, ``JSON`` or ``ALL | JSON``;  documents : how
+    many of the project's documents are scored, as ``kernels_for`` takes it.
     """
-    return lambda function: Command(function, flags or {}, project, documents)
+    return lambda function: Command(function, flags or {}, documents)
 
 
 class Command:
@@ -143,11 +139,9 @@ class Command:
         self,
         function: Callable[..., Any],
         flags: Mapping[str, Any],
-        project: Any,
         documents: int | None,
     ) -> None:
-        self.function, self.flags = function, flags
-        self.project, self.documents = project, documents
+        self.function, self.flags, self.documents = function, flags, documents
         self.__name__, self.__doc__ = function.__name__, function.__doc__
         self.__annotations__: dict[str, Any] = {}
 
@@ -156,7 +150,8 @@ class Command:
         """The types of the function's parameters; of flags typer alone knows."""
         types = dict(self.function.__annotations__)
         if "project" in types:
-            types["project"] = "Path | None" if self.project.default is None else "Path"
+            optional = "None" in str(types["project"])
+            types["project"] = "Path | None" if optional else "Path"
         for name in ("return", *self.flags):
             types.pop(name, None)
         names = {"Path": Path, **self.function.__globals__}
@@ -173,8 +168,6 @@ class Command:
                 parameters += [
                     _option(each, hints[each], declared[each]) for each in declared
                 ]
-            elif name == "project":
-                parameters.append(_option(name, hint, self.project))
             else:
                 parameters.append(_option(name, hint, defaults[name].default))
         return Signature(

@@ -47,14 +47,6 @@ class Strip(NamedTuple):
         return max(_width(self.heading), min(self.longest, LEAST))
 
 
-class FittedTable(NamedTuple):
-    """The lines of a table, the columns that did not fit, and whether texts are cut."""
-
-    lines: list[str]
-    left_out: list[Column]
-    cut: bool
-
-
 def columns_of(table: Table) -> list[Column]:
     """The columns of a table in their order, those that it describes first."""
     names = list(table.rows[0]) if table.rows else []
@@ -63,31 +55,41 @@ def columns_of(table: Table) -> list[Column]:
     return described + [Column(name) for name in names if name in rest]
 
 
-def lay_out(table: Table, width: int, *, everything: bool = False) -> FittedTable:
-    """A table in lines of at most ``width`` characters.
+def lay_out(
+    table: Table, width: int, *, everything: bool = False
+) -> tuple[list[str], str]:
+    """A table in lines of at most ``width`` characters; and what it does not show.
 
     A single row that is too wide stands upright, a column a line. Otherwise the last
     columns are left out and texts are cut, unless ``everything`` is asked for: then
     texts are wrapped, and further columns follow below, each time after the first one.
     """
     if not table.rows:
-        return FittedTable([], [], cut=False)
-    columns = [each for each in columns_of(table) if everything or each.brief]
-    strips = [_strip(table.rows, column) for column in columns]
+        return [], ""
+    columns = columns_of(table)
+    shown = [each for each in columns if everything or each.brief]
+    strips, missing = [_strip(table.rows, column) for column in shown], []
+    if more := len(columns) - len(shown):
+        things = table.plural.removesuffix("s") if more == 1 else table.plural
+        missing = [f"{more} more {things}"]
     if len(table.rows) == 1 and _total([each.longest for each in strips]) > width:
         headings = [each.heading.replace("\n", " ") for each in strips]
         cells = [each.cells[0] for each in strips]
-        upright = [Strip("column", headings), Strip("cell", cells)]
-        widths = _fitted(upright, width)
-        return FittedTable(
-            _drawn(upright, widths, wrap=True, heading=False), [], cut=False
-        )
-    if everything:
-        return FittedTable(_below_each_other(strips, width), [], cut=False)
-    widths = _fitted(strips, width)
-    pairs = zip(strips, widths, strict=False)
-    cut = any(room < each.longest and not each.wrap for each, room in pairs)
-    return FittedTable(_drawn(strips, widths), columns[len(widths) :], cut)
+        strips = [Strip("column", headings), Strip("cell", cells)]
+        lines = _drawn(strips, _fitted(strips, width), wrap=True, heading=False)
+    elif everything:
+        lines = _below_each_other(strips, width)
+    else:
+        widths = _fitted(strips, width)
+        lines = _drawn(strips, widths)
+        if left_out := [each.heading for each in strips[len(widths) :]]:
+            names = " ".join(", ".join(left_out).split())
+            things = "column" if len(left_out) == 1 else "columns"
+            missing.insert(0, f"{len(left_out)} {things} left out ({names})")
+        pairs = zip(strips, widths, strict=False)
+        if any(room < each.longest and not each.wrap for each, room in pairs):
+            missing.append("texts that end in … go on")
+    return lines, ", ".join(missing)
 
 
 def _strip(rows: Sequence[Mapping[str, Cell]], column: Column) -> Strip:
@@ -322,38 +324,20 @@ def show_table(table: Table, *, everything: bool = False, remedy: str = REMEDY) 
     everything : every column, with whole texts;  remedy : what to type for that.
     """
     tell(table.title)
-    shown = lay_out(table, screen_width(), everything=everything)
-    for line in ["", *shown.lines] if shown.lines else []:
+    lines, missing = lay_out(table, screen_width(), everything=everything)
+    for line in ["", *lines] if lines else []:
         say(line)
     notes = [table.note] if table.note else []
     if everything:
         named = [column for column in columns_of(table) if column.meaning]
         notes += [f"{column.name}: {column.meaning}" for column in named]
-    elif left_out := _left_out(table, shown):
-        notes.append(f"{left_out}: {remedy}")
+    elif missing:
+        notes.append(f"{missing}: {remedy}")
     if notes:
         say()
     for note in notes:
         tell(note, "  ")
     say()
-
-
-def _left_out(table: Table, shown: FittedTable) -> str:
-    """What a table does not show, in a few words."""
-    parts = []
-    if shown.left_out:
-        names = ", ".join(each.heading or each.name for each in shown.left_out)
-        columns = "column" if len(shown.left_out) == 1 else "columns"
-        parts.append(
-            f"{len(shown.left_out)} {columns} left out ({' '.join(names.split())})"
-        )
-    more = sum(not column.brief for column in columns_of(table))
-    if more:
-        things = table.plural.removesuffix("s") if more == 1 else table.plural
-        parts.append(f"{more} more {things}")
-    if shown.cut:
-        parts.append("texts that end in … go on")
-    return ", ".join(parts)
 
 
 IN_NOTE = (

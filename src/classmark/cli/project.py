@@ -6,6 +6,7 @@ from pathlib import Path
 
 from classmark.cli.options import (
     DIR,
+    FOLDER,
     FORMAT,
     JSON,
     argument,
@@ -49,7 +50,7 @@ def init(
 
 @command(JSON)
 def info(
-    project: Project,
+    project: Project = FOLDER,
     check: bool = option("Read every byte and verify it.", False),
 ) -> Table:
     """Say what is in a project."""
@@ -58,7 +59,7 @@ def info(
 
 @command(JSON)
 def import_(
-    project: Project,
+    project: Project = FOLDER,
     path: Path = argument("A file or a folder.", "FILE"),
     format_: str | None = FORMAT,
 ) -> Table:
@@ -68,7 +69,7 @@ def import_(
 
 @command(JSON)
 def export(
-    project: Project,
+    project: Project = FOLDER,
     path: Path = argument(".jsonl, .csv, .tsv or .parquet", "FILE"),
     raw: bool = flag("Do not guard CSV cells against formulas.", "--raw"),
 ) -> Table:
@@ -76,9 +77,9 @@ def export(
     return exporting.export_documents(project, path, raw=raw)
 
 
-@command(JSON, project=DIR)
+@command(JSON)
 def backup(
-    project: Project,
+    project: Project = DIR,
     path: Path = argument("A new file: .zip or .jsonl", "FILE"),
 ) -> Table:
     """Keep a copy of a project in one file, while others work with it."""

@@ -221,7 +221,7 @@ def _result_lines(results: SearchResults) -> Iterator[Text | str]:
 
 @command(JSON)
 def click(
-    project: Project,
+    project: Project = FOLDER,
     impression: int = argument("The number a logged search printed."),
     document: str = argument("What was opened: its id, or its position."),
 ) -> View:
@@ -282,10 +282,7 @@ class TrialOptions:
     plot: Path | None = option("Where the plot goes (.svg).", metavar="FILE")
 
 
-@command(
-    ALL | JSON,
-    project=option("The project.", None, "--project", "-p"),
-)
+@command(ALL | JSON)
 def tune(
     *,
     parameter: tuple[str, ...] = option(
@@ -294,7 +291,7 @@ def tune(
     model: str = option("The model.", "bm25"),
     files: QueryFiles,
     measure: str = option("As in map, ndcg@10, p@5.", "map"),
-    project: Project | None,
+    project: Project | None = option("The project.", None, "--project", "-p"),
     folder: Path | None = INDEX_FOLDER,
     collection: KnownQueries,
     trial: TrialOptions,
@@ -315,7 +312,7 @@ def rank_features(
     *,
     to: Path = option("The LETOR file.", ..., metavar="FILE"),
     files: QueryFiles,
-    project: Project,
+    project: Project = FOLDER,
     collection: KnownQueries,
 ) -> Table:
     """Write features of judged queries' candidates as a LETOR (svmlight) file."""
@@ -396,7 +393,7 @@ def rank_evaluate(
     *,
     number: tuple[int, ...] = argument("Rankers.", "N"),
     files: QueryFiles,
-    project: Project,
+    project: Project = FOLDER,
     collection: KnownQueries,
 ) -> Table:
     """Measure rankers on judged queries that none of them learned from."""
@@ -405,7 +402,7 @@ def rank_evaluate(
 
 @command()
 def rank_use(
-    project: Project,
+    project: Project = FOLDER,
     number: str = argument("The ranker, or none.", "N|none"),
 ) -> View:
     """Put a ranker into service, or none: the model alone orders then."""
@@ -414,7 +411,7 @@ def rank_use(
 
 @command(ALL | JSON)
 def rank_report(
-    project: Project,
+    project: Project = FOLDER,
     number: int | None = argument("A ranker; else all.", "[N]", None),
 ) -> Table | View:
     """List the rankers; or show one's wins and losses, and write its page."""

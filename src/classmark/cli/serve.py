@@ -53,9 +53,9 @@ def serve(
     serving.serve_project(folder, host, port, say_at_once, entrance)
 
 
-@command(project=DIR)
+@command()
 def users_add(
-    project: Project,
+    project: Project = DIR,
     name: str = NAME,
     role: str = option(ROLE, "classifier"),
 ) -> str:
@@ -65,8 +65,8 @@ def users_add(
     return f"{user.name} may log in, as {user.role}"
 
 
-@command(ALL | JSON, project=DIR)
-def users_list(project: Project) -> Table:
+@command(ALL | JSON)
+def users_list(project: Project = DIR) -> Table:
     """List the users."""
     rows = [
         {"name": name, "role": role, "added": added, "may log in": YES_NO[not disabled]}
@@ -75,9 +75,9 @@ def users_list(project: Project) -> Table:
     return Table("Users", rows, "" if rows else "none yet")
 
 
-@command(project=DIR)
+@command()
 def users_role(
-    project: Project,
+    project: Project = DIR,
     name: str = NAME,
     role: str = option(ROLE, ...),
 ) -> str:
@@ -86,24 +86,24 @@ def users_role(
     return f"{name} is now {role}"
 
 
-@command(project=DIR)
-def users_password(project: Project, name: str = NAME) -> str:
+@command()
+def users_password(project: Project = DIR, name: str = NAME) -> str:
     """Give a user another password; their sessions end."""
     people.user_of(project.store, name)
     people.set_password(project.store, name, auth.hash_password(_password(), name))
     return f"{name} has a new password"
 
 
-@command(project=DIR)
-def users_remove(project: Project, name: str = NAME) -> str:
+@command()
+def users_remove(project: Project = DIR, name: str = NAME) -> str:
     """Let a user log in no more; what they decided keeps their name."""
     people.disable(project.store, name)
     return f"{name} may not log in any more"
 
 
-@command(project=DIR)
+@command()
 def tokens_add(
-    project: Project,
+    project: Project = DIR,
     name: str = NAME,
     role: str = option(ROLE, "reader"),
     label: str = option("What it is for.", ""),
@@ -114,8 +114,8 @@ def tokens_add(
     return f"token {id_} acts as {name}, {role}; its secret, shown only now:\n{secret}"
 
 
-@command(ALL | JSON, project=DIR)
-def tokens_list(project: Project) -> Table:
+@command(ALL | JSON)
+def tokens_list(project: Project = DIR) -> Table:
     """List the tokens, without their secrets."""
     names = ("id", "user", "role", "label", "created", "expires")
     rows = [
@@ -125,9 +125,9 @@ def tokens_list(project: Project) -> Table:
     return Table("Tokens", rows, "" if rows else "none yet")
 
 
-@command(project=DIR)
+@command()
 def tokens_revoke(
-    project: Project,
+    project: Project = DIR,
     id_: str = argument("As tokens list prints it.", "ID"),
 ) -> str:
     """Let a token open nothing from now on."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from classmark.cli.options import (
     ALL,
+    FOLDER,
     FORMAT,
     JSON,
     argument,
@@ -34,7 +35,7 @@ NOTE = option("What belongs there.", "")
 
 @command(ALL | JSON)
 def show(
-    project: Project,
+    project: Project = FOLDER,
     below: str | None = argument("Only below this id.", None, None),
 ) -> Table:
     """Show the tree of categories, with their documents."""
@@ -43,7 +44,7 @@ def show(
 
 @command(JSON)
 def import_(
-    project: Project,
+    project: Project = FOLDER,
     path: Path = argument("CSV, pairs, SKOS …", "FILE"),
     format_: str | None = FORMAT,
 ) -> Table:
@@ -53,7 +54,7 @@ def import_(
 
 @command(JSON)
 def export(
-    project: Project,
+    project: Project = FOLDER,
     path: Path = argument(".csv, .ttl or .rdf", "FILE"),
 ) -> Table:
     """Write the taxonomy to a file."""
@@ -62,13 +63,12 @@ def export(
 
 @command(JSON)
 def add(
-    *,
     id_: str = ID,
     label: str = LABEL,
     parent: str | None = PARENT,
     note: str = NOTE,
     guideline: str = option("How experts decide what belongs there.", ""),
-    project: Project,
+    project: Project = FOLDER,
 ) -> Logged:
     """Add a category."""
     new = edit.new_category(id_, label, parent, note, guideline)
@@ -77,11 +77,10 @@ def add(
 
 @command(JSON)
 def rename(
-    *,
     id_: str = ID,
     label: str | None = option("Its new label."),
     new_id: str | None = option("Its new id.", None, "--id"),
-    project: Project,
+    project: Project = FOLDER,
 ) -> Logged:
     """Give a category another label or another id; its documents stay with it."""
     return edit.rename(project, id_, label=label, new_id=new_id)
@@ -89,13 +88,12 @@ def rename(
 
 @command(JSON)
 def describe(
-    *,
     id_: str = ID,
     note: str | None = option("What belongs there."),
     guideline: str | None = option("How experts decide what belongs there."),
     notation: str | None = option("Its class mark."),
     synonym: list[str] | None = option("Another name; may be repeated. All others go."),
-    project: Project,
+    project: Project = FOLDER,
 ) -> Logged:
     """Say anew what belongs to a category, and how experts decide; "" empties it."""
     options = {"note": note, "guideline": guideline, "notation": notation}
@@ -105,10 +103,9 @@ def describe(
 
 @command(JSON)
 def merge(
-    *,
     id_: str = ID,
     into: str = option("The category that takes all over.", ...),
-    project: Project,
+    project: Project = FOLDER,
 ) -> Logged:
     """Join a category to another: its documents and what is below it go there."""
     return edit.merge(project, id_, into)
@@ -116,14 +113,13 @@ def merge(
 
 @command(JSON)
 def split(
-    *,
     id_: str = ID,
     new: str = option("The id of the new category.", ...),
     documents: str = option("Ids with commas between, or @FILE with one a line.", ...),
     label: str = LABEL,
     parent: str | None = PARENT,
     note: str = NOTE,
-    project: Project,
+    project: Project = FOLDER,
 ) -> Logged:
     """Make a new category of some documents of another."""
     category = edit.new_category(new, label, parent, note)
@@ -132,23 +128,22 @@ def split(
 
 @command(JSON)
 def move(
-    *,
     id_: str = ID,
     under: str | None = option("The new parent; without it, to the top."),
-    project: Project,
+    project: Project = FOLDER,
 ) -> Logged:
     """Put a category, with all below it, under another one."""
     return edit.move(project, id_, under)
 
 
 @command(JSON)
-def retire(project: Project, id_: str = ID) -> Logged:
+def retire(project: Project = FOLDER, id_: str = ID) -> Logged:
     """Let no new document come to a category; those that are there stay."""
     return edit.retire(project, id_)
 
 
 @command(ALL | JSON)
-def report(project: Project) -> View:
+def report(project: Project = FOLDER) -> View:
     """Say what the taxonomy is like, and whether flat or top-down suits it."""
     summary = reporting.report_taxonomy(project)
     plot = [] if summary.plot is None else [f"  plot: {summary.plot}\n"]
@@ -157,12 +152,11 @@ def report(project: Project) -> View:
 
 @command(ALL | JSON)
 def prune(
-    *,
     policy: str = option("bound, meta or random: which nodes go.", "bound"),
     share: float | None = option("At most this share of the inner nodes."),
     bold: bool = flag("Also where the gain is not sure.", "--bold"),
     base: str = option("At the nodes: svm, logistic or naive-bayes.", "svm"),
-    project: Project,
+    project: Project = FOLDER,
 ) -> View:
     """Try a classifier without some inner nodes; the taxonomy stays as it is.
 
@@ -178,11 +172,10 @@ def prune(
 
 @command(ALL | JSON)
 def propose(
-    *,
     node: str = NODE,
     clusters: int | None = option("How many; without it, by silhouette."),
     method: str = option("kmeans, mixture or agglomerative", "kmeans"),
-    project: Project,
+    project: Project = FOLDER,
 ) -> View:
     """Propose daughters of a category, from the documents in it."""
     proposals = proposing.propose(project, node, k=clusters, method=method)
@@ -192,12 +185,11 @@ def propose(
 
 @command(JSON)
 def accept(
-    *,
     node: str = NODE,
     number: int = argument("Of the proposal."),
     id_: str | None = option("Another id.", None, "--id"),
     label: str | None = option("Another label."),
-    project: Project,
+    project: Project = FOLDER,
 ) -> Logged:
     """Make a proposed daughter a category; its documents move there."""
     return proposing.accept(project, node, number, id_=id_, label=label)

@@ -8,6 +8,7 @@ from pathlib import Path
 from classmark.cli.options import (
     ALL,
     DATA,
+    FOLDER,
     FORMAT,
     JSON,
     MachineOptions,
@@ -64,7 +65,7 @@ class StrategyOptions:
 @command(JSON)
 def train(
     *,
-    project: Project,
+    project: Project = FOLDER,
     learner: LearnerOptions,
     select: bool = flag("Choose C by cross-validation.", "--select"),
     strategy: StrategyOptions,
@@ -91,7 +92,7 @@ class ComparisonOptions:
 @command(ALL | JSON)
 def evaluate(
     *,
-    project: Project,
+    project: Project = FOLDER,
     learner: tuple[str, ...] = option("Compare only these; repeatable.", ()),
     folds: int | None = option("Cross-validate instead of the set-apart part."),
     compared: ComparisonOptions,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import Field, asdict, dataclass, field, fields
+from dataclasses import MISSING, Field, asdict, dataclass, field, fields
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -38,13 +38,14 @@ def _setting(
 
     extensible : a file may have others, by which a learner or loss is registered.
     """
-    about = {"description": description, "examples": choices.split()}
-    rules: dict[str, Any] = {"strict": not isinstance(default, str | tuple)}
+    names = YES_NO if isinstance(default, bool) else tuple(choices.split())
+    about: dict[str, Any] = {"description": description, "examples": names}
+    about["strict"] = not isinstance(default, str | tuple)
     if type(default) in NUMBERS:
-        rules |= {"ge": 0, "lt": 1e9}
+        about |= {"ge": 0, "lt": 1e9}
     if choices and not extensible:
-        rules["pattern"] = f"^({'|'.join(choices.split())})$"
-    return field(default=default, metadata=about | rules)
+        about["pattern"] = f"^({'|'.join(names)})$"
+    return field(default=default, metadata=about)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +152,16 @@ SECTIONS = {
     "learning": "How the ranker learns. Holds from the next training on.",
     "search": "What is kept of searches. Holds at once.",
 }  # those that a form shows
+BLANK = f"""\
+# A Classmark project. Edit by hand; unknown keys are refused.
+format = {FORMAT}
+
+[text]  # {TextSettings.__doc__}
+
+[learning]  # {LearningSettings.__doc__}
+
+[search]  # Whether searches and clicks are kept: no, anonymous or named.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +169,7 @@ class Settings:
     """A project's settings."""
 
     __pydantic_config__ = _CLOSED
-    name: str = field(
-        metadata={"description": "What the project is called on every page."}
-    )
+    name: str = _setting(MISSING, "What the project is called on every page.")
     text: TextSettings = field(default_factory=TextSettings)
     learning: LearningSettings = field(default_factory=LearningSettings)
     search: SearchSettings = field(default_factory=SearchSettings)
@@ -243,7 +252,8 @@ def _remedy(setting: Field[Any]) -> str:
     kind = _kind(setting)
     if kind in NUMBERS:
         return f"give {NUMBERS[kind]}, 0 or more"
-    if choices := setting.metadata.get("examples"):
+    choices = setting.metadata.get("examples")
+    if choices and kind is not bool:
         return f"use {', '.join(choices)}"
     kinds = {bool: "a bool", str: "a str", tuple: "a list of str"}
     return f"it is to be {kinds.get(kind, 'a section')}"
@@ -324,7 +334,7 @@ def settings_text(settings: Settings, earlier: str = "") -> str:
     """
     import tomlkit
 
-    document = tomlkit.parse(earlier or _blank_file())
+    document = tomlkit.parse(earlier or BLANK)
     before: dict[str, Any] = document.unwrap()
     for name, value in asdict(settings).items():
         if name == "store" and not value["url"]:
@@ -338,17 +348,6 @@ def settings_text(settings: Settings, earlier: str = "") -> str:
             present = with_loss(present) if name == "learning" else present
             _write_section(document, name, value, defaults | present)
     return tomlkit.dumps(document)
-
-
-def _blank_file() -> str:
-    lines = [
-        "# A Classmark project. Edit by hand; unknown keys are refused.",
-        f"format = {FORMAT}",
-    ]
-    for section in SECTIONS:
-        about = getattr(Settings(""), section).__doc__.splitlines()[0]
-        lines += ["", f"[{section}]  # {about}"]
-    return "\n".join(lines) + "\n"
 
 
 def _write_section(
@@ -418,23 +417,16 @@ def form_fields(settings: Settings) -> dict[str, list[FormField]]:
     """
     form: dict[str, list[FormField]] = {}
     for section in ("", *SECTIONS):
-        part, prefix = settings, ""
-        if section:
-            part, prefix = getattr(settings, section), f"{section}."
-        form[section] = [
-            _form_field(prefix, setting, _as_text(getattr(part, name)))
-            for name, setting in _fields(section).items()
-            if "description" in setting.metadata
-        ]
+        part, form[section] = getattr(settings, section) if section else settings, []
+        for key, setting in _fields(section).items():
+            if about := setting.metadata:
+                name, text = f"{section}.{key}", _as_text(getattr(part, key))
+                choices = about["examples"]
+                if choices and text not in choices:
+                    choices = (text, *choices)
+                shown = name.removeprefix("."), text, about["description"], choices
+                form[section].append(FormField(*shown))
     return form
-
-
-def _form_field(prefix: str, setting: Field[Any], text: str) -> FormField:
-    about = setting.metadata
-    choices = YES_NO if _kind(setting) is bool else tuple(about.get("examples", ()))
-    if choices and text not in choices:
-        choices = (text, *choices)
-    return FormField(prefix + setting.name, text, about["description"], choices)
 
 
 def _as_text(value: Any) -> str:

@@ -220,7 +220,7 @@ def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
 
 
 def _refuse(problem: str) -> NoReturn:
-    sys.stderr.write(f"classmark: {' '.join(problem.split())}\n")
+    _warn(problem)
     sys.exit(2)
 
 

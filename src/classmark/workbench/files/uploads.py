@@ -309,11 +309,23 @@ class FilePreview:
 
 
 class FileKind(NamedTuple):
-    """What a file may hold: its formats, and the headings and rows of its preview."""
+    """What a file may hold: its formats, and the headings of its preview."""
 
     formats: Cells
     heads: Cells
-    rows: Callable[[Path, str], Iterator[Cells]]
+
+
+KINDS = {
+    DOCUMENTS: FileKind(
+        (
+            "jsonl", "csv", "folder", "annif", "annif-csv", "annif-folder",
+            "newsgroups", "reuters", "beir",
+        ),
+        ("id", "title", "text", "labels"),
+    ),
+    TAXONOMY: FileKind(tuple(TAXONOMY_READERS), ("id", "above it", "name", "note")),
+    PREFERENCES: FileKind((), ("document", "this", "over that", "weight")),
+}  # fmt: skip
 
 
 def preview(desk: Desk, token: str, kind: str = "", format_: str = "") -> FilePreview:
@@ -327,7 +339,7 @@ def preview(desk: Desk, token: str, kind: str = "", format_: str = "") -> FilePr
                 why = "it is large: it will be read when it is imported"
                 rows: tuple[Cells, ...] = (("…", "", why, ""),)
             else:
-                rows = tuple(islice(KINDS[kind].rows(path, chosen), ROWS))
+                rows = tuple(islice(_rows(path, kind, chosen), ROWS))
     except Mistake as mistake:
         return FilePreview(upload, kind, format_, heads, (), str(mistake))
     problem = "" if rows else "nothing was found in it: choose another format"
@@ -396,39 +408,22 @@ def _reader(format_: str) -> Callable[[Path | str], Iterator[Record]]:
     return READERS[format_].load()
 
 
-def _document_rows(path: Path, format_: str) -> Iterator[Cells]:
-    for record in _reader(format_)(path):
-        fields = record.document.fields.items()
-        body = " ".join(text[: 4 * TEXT] for name, text in fields if name != "title")
-        labels = ", ".join(islice(record.labels, 6))
-        text = shorten(body, TEXT, placeholder=" …")
-        yield record.id, record.document.title, text, labels
+def _rows(path: Path, kind: str, format_: str) -> Iterator[Cells]:
+    """What the rows of a preview show, below the headings of its kind."""
+    if kind == PREFERENCES:
+        for _, (document, winner, loser, weight) in numbered_preferences(path):
+            yield document, winner, loser, f"{weight:g}"
+    elif kind == TAXONOMY:
+        for category in read_categories(path, format_ or None):
+            parents, note = ", ".join(category.parents), _shortened(category.note)
+            yield category.id, parents, category.name, note
+    else:
+        for record in _reader(format_)(path):
+            document, labels = record.document, ", ".join(islice(record.labels, 6))
+            texts = (text for name, text in document.fields.items() if name != "title")
+            body = " ".join(text[: 4 * TEXT] for text in texts)
+            yield record.id, document.title, _shortened(body), labels
 
 
-def _category_rows(path: Path, format_: str) -> Iterator[Cells]:
-    for c in read_categories(path, format_ or None):
-        note = shorten(c.note, TEXT, placeholder=" …")
-        yield c.id, ", ".join(c.parents), c.name, note
-
-
-def _preference_rows(path: Path, _: str) -> Iterator[Cells]:
-    for _line, (document, winner, loser, weight) in numbered_preferences(path):
-        yield document, winner, loser, f"{weight:g}"
-
-
-KINDS = {
-    DOCUMENTS: FileKind(
-        (
-            "jsonl", "csv", "folder", "annif", "annif-csv", "annif-folder",
-            "newsgroups", "reuters", "beir",
-        ),
-        ("id", "title", "text", "labels"),
-        _document_rows,
-    ),
-    TAXONOMY: FileKind(
-        tuple(TAXONOMY_READERS), ("id", "above it", "name", "note"), _category_rows
-    ),
-    PREFERENCES: FileKind(
-        (), ("document", "this", "over that", "weight"), _preference_rows
-    ),
-}  # fmt: skip
+def _shortened(text: str) -> str:
+    return shorten(text, TEXT, placeholder=" …")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import quote
 
@@ -108,19 +108,16 @@ def decide_page(me: Reader, document: str, reading: Reading = "") -> HTMLRespons
     """Show a document; opinions of other people only where the reading settles."""
     sheet = lay_out(me.desk, document, me.name, blind=reading == "second")
     others = opinions(me.desk, sheet.id) if reading == "settle" else []
-    named = {id_ for each in others for id_ in each.labels | each.refused}
-    named |= {id_ for act in sheet.past for id_ in (act.category, act.other)}
-    shown = page(
+    prefetch = BackgroundTask(_lay_out_next, me.desk, me.name, document)
+    return page(
         me, "Decide", "decide.html", title=sheet.title, sheet=sheet,
         reading=reading, verbs=VERBS, words=evidence(sheet.texts),
         listed=sheet.choices + tuple(sorted(sheet.others, key=lambda c: c.path)),
         notes=() if sheet.blind else notes_on(me.desk.store, sheet.id),
-        opinions=others, names=_names(me.desk, named), pace=pace(me.desk.store),
+        opinions=others, pace=pace(me.desk.store),
         differing=differing([each for each in others if not each.imported]),
+        background=None if reading else prefetch,
     )  # fmt: skip
-    if not reading:
-        shown.background = BackgroundTask(_lay_out_next, me.desk, me.name, document)
-    return shown
 
 
 @pages.post("/decide/{document:path}")
@@ -236,23 +233,13 @@ def _conflict_page(me: Caller, conflict: Conflict) -> HTMLResponse:
     }
     yours = [(verb, id_) for verb, ids in by_verb.items() for id_ in ids]
     theirs = {act.category for act in conflict.theirs}
-    named = theirs | {id_ for _, id_ in yours} | {act.other for act in conflict.theirs}
-    named |= {id_ for pair in mine.over for id_ in pair}
-    shown = page(
-        me, "Decide", "decide_conflict.html",
+    return page(
+        me, "Decide", "decide_conflict.html", status_code=409,
         title=f"Two decisions on {sheet.title}", sheet=sheet, conflict=conflict,
         version=max(act.number for act in conflict.theirs), verbs=VERBS,
         stands=[c.category for c in sheet.choices + sheet.others if c.stands],
         your_acts=yours, yours_named={id_ for _, id_ in yours}, theirs_named=theirs,
-        names=_names(me.desk, named),
     )  # fmt: skip
-    shown.status_code = 409
-    return shown
-
-
-def _names(desk: Desk, ids: Iterable[str]) -> dict[str, str]:
-    categories = desk.categories
-    return {id_: categories[id_].name for id_ in ids if id_ in categories}
 
 
 def _lay_out_next(desk: Desk, who: str, document: str) -> None:

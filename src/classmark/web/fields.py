@@ -281,10 +281,8 @@ def record_named(desk: Desk, id_: str) -> JudgedRecord:
 
 def require_document(desk: Desk, id_: str) -> None:
     """Refuse an id that no document has, 404."""
-    if id_ in desk.state.ids:
-        return
-    with or_missing(f"there is no document {id_!r}: correct its id"):
-        desk.store.document(id_)
+    if id_ not in desk.state.ids:
+        record_named(desk, id_)
 
 
 def category_named(desk: Desk, id_: str) -> Category:

@@ -59,9 +59,7 @@ class LogFields(BaseModel):
     @property
     def as_filter(self) -> HistoryFilter:
         """The same, as the log takes it."""
-        return HistoryFilter(
-            **{name: getattr(self, name) for name in LogFields.model_fields}
-        )
+        return HistoryFilter(**self.model_dump(include=set(LogFields.model_fields)))
 
 
 class HistoryAddress(LogFields):
@@ -144,7 +142,6 @@ def _in_words(desk: Desk, query: HistoryFilter) -> dict[str, Any]:
         "people": log.values_of(desk, "who"),
         "acts": log.values_of(desk, "act"),
         "verbs": ALL_VERBS,
-        "categories": desk.categories,
         "listed": desk.categories.values() if few else (),
     }
 

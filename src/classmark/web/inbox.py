@@ -93,7 +93,7 @@ def inbox_page(me: Reader, query: Annotated[InboxAddress, Query()]) -> HTMLRespo
         me, "Inbox", "inbox.html", mine=mine, address=filtered,
         inbox=inboxes.inbox(me.desk, order, query.filters, query.page),
         orders=ORDER_WORDS, shows=SHOW_WORDS, people=values_of(me.desk, "who"),
-        documents=len(me.desk.state.ids), categories=me.desk.categories,
+        documents=len(me.desk.state.ids),
     )  # fmt: skip
 
 

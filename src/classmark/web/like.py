@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Form, Path, Query, Request
-from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse
+from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from pydantic import BaseModel, Field
 from starlette.background import BackgroundTask
 
@@ -92,20 +92,18 @@ class ActForm(BaseModel):
 @pages.get("")
 def searches_page(me: Reader, example: str = "", category: str = "") -> HTMLResponse:
     """The searches there are, and a form that begins one."""
-    shown = _form(me, SearchForm(examples=example, category=category))
-    shown.background = BackgroundTask(open_searches.warm_vectors, me.desk)
-    return shown
+    warm = BackgroundTask(open_searches.warm_vectors, me.desk)
+    form = SearchForm(examples=example, category=category)
+    return _form(me, form, background=warm)
 
 
-@pages.post("", response_model=None)
-def begin_form(
-    me: Classifier, form: Annotated[SearchForm, Form()]
-) -> RedirectResponse | HTMLResponse:
+@pages.post("")
+def begin_form(me: Classifier, form: Annotated[SearchForm, Form()]) -> Response:
     """Begin a search; where that cannot be, the form comes back as it was filled."""
     try:
         number = open_searches.begin_for(me.desk, me.name, form.as_start(me.desk))
     except Mistake as mistake:
-        return _form(me, form, str(mistake))
+        return _form(me, form, str(mistake), status_code=400)
     return _back(number, "begun")
 
 
@@ -168,13 +166,13 @@ def found_file(me: Reader, number: int, ending: str) -> FileResponse:
     return _file(me.desk, number, f"found{ending}")
 
 
-def _form(me: Caller, form: SearchForm, wrong: str = "") -> HTMLResponse:
-    shown = page(
+def _form(
+    me: Caller, form: SearchForm, wrong: str = "", **options: Any
+) -> HTMLResponse:
+    return page(
         me, HERE, "like.html", methods=METHODS, form=form, wrong=wrong,
-        searches=summaries(me.desk.store),
+        searches=summaries(me.desk.store), **options,
     )  # fmt: skip
-    shown.status_code = 400 if wrong else 200
-    return shown
 
 
 def _ids_in(desk: Desk, text: str) -> list[str]:

@@ -14,7 +14,7 @@ from classmark.web.guard import auth
 from classmark.web.guard.auth import Admin, Caller, Reader
 from classmark.web.guard.errors import Missing, RefusedRequest, or_missing
 from classmark.web.guard.gate import Doors
-from classmark.web.render import alone, page, redirect
+from classmark.web.render import alone, page, redirect, with_cookie
 from classmark.workbench.team import people
 from classmark.workbench.team.desk import Desk
 
@@ -57,7 +57,8 @@ def log_in_form(
         return _log_in(request, onward, WRONG_CODE if code else WRONG, name)
     state.sessions.close(request.state.session)
     secret = state.sessions.open("" if code else name, stamp)
-    return _with_cookie(RedirectResponse(_within(onward), 303), state.doors, secret)
+    within = RedirectResponse(_within(onward), 303)
+    return with_cookie(within, request, state.doors.cookie, secret, days=7)
 
 
 @pages.post("/leave")
@@ -65,7 +66,7 @@ def log_out_form(request: Request) -> Response:
     """End the session."""
     state = request.app.state
     state.sessions.close(request.state.session)
-    return _with_cookie(redirect("/enter"), state.doors, "")
+    return with_cookie(redirect("/enter"), request, state.doors.cookie, "", days=0)
 
 
 def _log_in(
@@ -74,12 +75,11 @@ def _log_in(
     state = request.app.state
     code = bool(state.doors.code)
     users = any(not user.disabled for user in people.users(state.desk.store))
-    shown = alone(
+    return alone(
         request, "enter.html", title="Log in", onward=_within(onward), code=code,
         people=users or not code, wrong=wrong, name=name,
+        status_code=401 if wrong else 200,
     )  # fmt: skip
-    shown.status_code = 401 if wrong else 200
-    return shown
 
 
 def _stamp(desk: Desk, name: str, password: str) -> str | None:
@@ -87,19 +87,6 @@ def _stamp(desk: Desk, name: str, password: str) -> str | None:
     user = people.find_user(desk.store, name)
     hashed = None if user is None or user.disabled else user.password
     return auth.stamp_of(hashed) if auth.fits(password, hashed) and hashed else None
-
-
-def _with_cookie(response: Response, doors: Doors, secret: str) -> Response:
-    response.set_cookie(
-        doors.cookie,
-        secret,
-        max_age=7 * 24 * 3600 if secret else 0,
-        path="/",
-        secure=doors.secure,
-        httponly=True,
-        samesite="strict",
-    )
-    return response
 
 
 def _within(address: str) -> str:

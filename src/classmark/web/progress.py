@@ -61,7 +61,7 @@ def agreement_page(
         agreed=agreements.agreement(me.desk), shown=shown, more=len(open_ones) > SHOWN,
         titles=titles(me.desk.store, [each.document for each in shown]),
         again=len(agreements.to_read_again(me.desk, me.name, 1000)), everybody=ALL,
-        names=me.desk.categories, **IN_WORDS,
+        **IN_WORDS,
     )  # fmt: skip
 
 

@@ -10,10 +10,11 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
 
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 if TYPE_CHECKING:
+    from starlette.background import BackgroundTask
     from starlette.requests import Request
 
     from classmark.web.guard.auth import Caller
@@ -58,9 +59,10 @@ def static(name: str) -> str:
 def page(me: Caller, here: str, template: str, **values: Any) -> HTMLResponse:
     """A page of the workbench for somebody who is in; ``here`` : its name in the bar.
 
-    Every template knows ``me``, ``may_decide``, ``may_admin`` and ``csrf``.
+    Every template knows ``me``, ``may_decide``, ``may_admin``, ``csrf`` and ``named``,
+    by which a category is called.
     """
-    request = me.request
+    request, categories = me.request, me.desk.categories
     return alone(
         request,
         template,
@@ -69,6 +71,7 @@ def page(me: Caller, here: str, template: str, **values: Any) -> HTMLResponse:
         title=values.pop("title", here),
         pages=PAGES,
         tally=me.desk.tally(),
+        named=lambda id_: categories[id_].name if id_ in categories else id_,
         saved=request.query_params.get("saved", ""),
         csrf=request.state.csrf,
         me=me,
@@ -86,9 +89,15 @@ def alone(request: Request, template: str, **values: Any) -> HTMLResponse:
     return fragment(template, **values)
 
 
-def fragment(template: str, **values: Any) -> HTMLResponse:
-    """A piece of a page."""
-    return HTMLResponse(environment().get_template(template).render(**values))
+def fragment(
+    template: str,
+    status_code: int = 200,
+    background: BackgroundTask | None = None,
+    **values: Any,
+) -> HTMLResponse:
+    """A piece of a page; background : what is done once it is sent."""
+    content = environment().get_template(template).render(**values)
+    return HTMLResponse(content, status_code, background=background)
 
 
 def address(path: str, **query: str) -> str:
@@ -104,6 +113,22 @@ def address(path: str, **query: str) -> str:
 def redirect(path: str, **query: str) -> RedirectResponse:
     """Send a browser on after a form; ``saved`` : what the next page says is done."""
     return RedirectResponse(address(path, **query), 303)
+
+
+def with_cookie(
+    response: Response, request: Request, name: str, value: str, days: int
+) -> Response:
+    """Let a browser remember a value for this server alone; "" : forget it."""
+    response.set_cookie(
+        name,
+        value,
+        max_age=days * 24 * 3600 if value else 0,
+        path="/",
+        secure=request.app.state.doors.secure,
+        httponly=True,
+        samesite="strict",
+    )
+    return response
 
 
 def by_the_clock(at: str) -> str:

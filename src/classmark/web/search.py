@@ -71,15 +71,14 @@ def search_page(me: Reader, query: Annotated[SearchAddress, Query()]) -> HTMLRes
             hits = search_desk(me.desk, query.q, query.as_options(), me.name)
         except Mistake as mistake:
             wrong = str(mistake)
-    shown = page(
+    return page(
         me, HERE, "search.html", title=query.q or HERE, query=query, hits=hits,
         wrong=wrong, standing=standing, models=MODELS,
         feedbacks=FEEDBACK,
         job=next(iter(me.desk.jobs.running(JOB)), None),
+        status_code=400 if wrong else 200,
+        background=None if query.q else BackgroundTask(warm_index, me.desk),
     )  # fmt: skip
-    shown.status_code = 400 if wrong else 200
-    shown.background = None if query.q else BackgroundTask(warm_index, me.desk)
-    return shown
 
 
 @pages.get("/open/{impression}/{document:path}")

@@ -15,7 +15,7 @@ from classmark.problems import Mistake
 from classmark.web import fields
 from classmark.web.guard.auth import Admin, Classifier, Reader
 from classmark.web.guard.errors import or_missing
-from classmark.web.render import THEMES, fragment, page, redirect
+from classmark.web.render import THEMES, fragment, page, redirect, with_cookie
 from classmark.workbench.project import Project, info
 from classmark.workbench.settings import SECTIONS, FormField, form_fields
 from classmark.workbench.team.jobs import WORKS, Job, start_work
@@ -24,16 +24,16 @@ pages = APIRouter(prefix="/settings")
 api = fields.calls("project")
 work_api = fields.calls("work")
 
+IN_FOLDER = "store.sqlite, in the project's folder"
+
 
 @pages.get("")
 def settings_page(me: Reader) -> HTMLResponse:
     """Show the project's settings, explained."""
-    groups = form_fields(me.desk.settings)
-    store = me.desk.settings.store
+    settings = me.desk.settings
     return page(
-        me, "Settings", "settings.html", part="project", groups=groups,
-        says=SECTIONS,
-        store=store.url or "store.sqlite, in the project's folder",
+        me, "Settings", "settings.html", part="project", groups=form_fields(settings),
+        says=SECTIONS, store=settings.store.url or IN_FOLDER,
     )  # fmt: skip
 
 
@@ -83,13 +83,7 @@ def theme_form(me: Reader, theme: Annotated[str, Form()]) -> Response:
     """Choose light, dark or the system's."""
     if theme not in THEMES:
         raise Mistake(f"theme is {theme!r}: use {', '.join(THEMES)}")
-    shown = redirect("/settings/me")
-    secure = me.request.app.state.doors.secure
-    shown.set_cookie(
-        "theme", theme, max_age=365 * 24 * 3600, path="/", secure=secure,
-        httponly=True, samesite="strict",
-    )  # fmt: skip
-    return shown
+    return with_cookie(redirect("/settings/me"), me.request, "theme", theme, days=365)
 
 
 SettingText = Annotated[str, Field(max_length=500, pattern=fields.NO_NUL)]
@@ -109,9 +103,7 @@ fields.answer(
     value=Annotated[str, Field(examples=["plm"])],
 )
 SettingsAnswer = fields.listing(
-    "SettingsAnswer",
-    "All settings that may be changed.",
-    settings=FormField,
+    "SettingsAnswer", "All settings that may be changed.", settings=FormField
 )
 ChangedSettings = fields.listing(
     "ChangedSettings", "The settings that are different now.", changed=str

@@ -151,7 +151,8 @@ def refuse(
         error = {"message": wrong, "remedy": remedy}
         return JSONResponse({"error": error, **more}, status, headers)
     heading = HEADINGS.get(status, "Not done")
-    values = {"heading": heading, "message": message, "status": status}
+    values: dict[str, Any] = {"heading": heading, "message": message, "status": status}
+    values["status_code"] = status
     if request.headers.get("hx-request"):
         shown = fragment("mistake_part.html", **values)
     elif status >= 500 or getattr(request.state, "who", None) is None:
@@ -159,7 +160,6 @@ def refuse(
     else:
         me = caller_of(request, "reader")
         shown = page(me, "", "mistake.html", title=heading, **values)
-    shown.status_code = status
     shown.headers.update(headers or {})
     return shown
 

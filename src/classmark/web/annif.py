@@ -285,7 +285,8 @@ def learn(
         for each in taught
         if each.text.strip()
     }
-    texts = {_id_of(text): text for text, names in subjects.items() if names}
+    digests = {text: blake2b(text.encode(), digest_size=10) for text in subjects}
+    texts = {f"learned-{d.hexdigest()}": t for t, d in digests.items() if subjects[t]}
     with me.desk.writing() as project:
         for id_, text in texts.items():
             put_document(project, id_, {"text": text})
@@ -369,8 +370,3 @@ def _result(desk: Desk, suggestion: Explained) -> AnnifResult:
         notation=(category.notation or None) if category else None,
         score=score,
     )
-
-
-def _id_of(text: str) -> str:
-    """The id of a text that came without one: the same for the same text."""
-    return f"learned-{blake2b(text.encode(), digest_size=10).hexdigest()}"

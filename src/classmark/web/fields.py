@@ -56,11 +56,9 @@ After = Annotated[
 Top = Annotated[int, Query(ge=1, le=MANY, description="how many at most")]
 
 
-def _or_null(value: Any) -> Any:
-    return None if isinstance(value, float) and not isfinite(value) else value
-
-
-Value = Annotated[float | None, BeforeValidator(_or_null)]  # null: not defined
+Value = Annotated[  # null: not defined
+    float | None, BeforeValidator(lambda v: v if v is None or isfinite(v) else None)
+]
 
 
 class Refusal(BaseModel):

@@ -139,13 +139,11 @@ def _guess(text: str) -> Guessed:
         raise Mistake("pick: send the guesses as the page has them") from problem
 
 
-class InboxOrder(Body, FilterFields):
+class InboxOrder(Body, StartForm):
     """An order, and which documents.
 
     branch : in this category or below;  words : in the text;  who : has said something.
     """
-
-    order: Order = "uncertain"
 
 
 class InboxPageQuery(InboxOrder):

@@ -104,7 +104,7 @@ def begin_form(me: Classifier, form: Annotated[SearchForm, Form()]) -> Response:
         number = open_searches.begin_for(me.desk, me.name, form.as_start(me.desk))
     except Mistake as mistake:
         return _form(me, form, str(mistake), status_code=400)
-    return _back(number, "begun")
+    return redirect(f"/like/{number}", saved="begun")
 
 
 @pages.get("/{number}")
@@ -141,7 +141,7 @@ def act_form(
             saved = f"{len(marks)} brought back"
         case "screen":
             number, saved = open_searches.screen(me.desk, me.name, number), "begun"
-    return _back(number, saved)
+    return redirect(f"/like/{number}", saved=saved)
 
 
 @pages.get("/{number}/why/{document:path}")
@@ -149,12 +149,7 @@ def why_page(me: Reader, number: int, document: str) -> HTMLResponse:
     """Every word's part of a document's score."""
     reasons = open_searches.explain(me.desk, number, document)
     return page(
-        me,
-        HERE,
-        "like_why.html",
-        title=reasons.title,
-        reasons=reasons,
-        number=number,
+        me, HERE, "like_why.html", title=reasons.title, reasons=reasons, number=number
     )
 
 
@@ -184,10 +179,6 @@ def _file(desk: Desk, number: int, name: str, kind: str | None = None) -> FileRe
         desk, name, lambda path: open_searches.write_hits(desk, number, path)
     )
     return fields.sent_once(path, remove, kind)
-
-
-def _back(number: int, saved: str) -> RedirectResponse:
-    return redirect(f"/like/{number}", saved=saved)
 
 
 READING: fields.Documented = {409: fields.refusal("the documents are still being read")}
@@ -353,11 +344,7 @@ def drop_text(
     return open_searches.show(me.desk, number, top)
 
 
-@api.post(
-    "/like/{number}/screen",
-    status_code=201,
-    responses=THERE,
-)
+@api.post("/like/{number}/screen", status_code=201, responses=THERE)
 def screen(me: Classifier, number: SearchNumber, top: fields.Top = 20) -> SearchView:
     """Begin a screening, for nearly all of them, with what a search knows."""
     return open_searches.show(

@@ -84,7 +84,12 @@ def serve_project(
     entrance = entrance or Entrance()
     _require_files(entrance.certificate, entrance.key)
     with Project(folder) as project:
-        doors = _doors(project, host, port, entrance)
+        doors = doors_of(
+            host, port, names=entrance.names, tls=entrance.tls, proxy=entrance.proxy,
+            people=has_admin(project.store),
+        )  # fmt: skip
+    if entrance.annif is not None:
+        doors = replace(doors, annif=entrance.annif)
     sys.setswitchinterval(SWITCH)
     with listen(host, port, or_free=or_free) as listening, ExitStack() as opened:
         doors = replace(doors, port=listening.getsockname()[1])
@@ -244,14 +249,6 @@ def listen(host: str, port: int, *, or_free: bool = False) -> socket.socket:
         ) from problem
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # for who comes in
     return listening
-
-
-def _doors(project: Project, host: str, port: int, entrance: Entrance) -> Doors:
-    doors = doors_of(
-        host, port, names=entrance.names, tls=entrance.tls, proxy=entrance.proxy,
-        people=has_admin(project.store),
-    )  # fmt: skip
-    return doors if entrance.annif is None else replace(doors, annif=entrance.annif)
 
 
 def _require_files(certificate: Path | None, key: Path | None) -> None:

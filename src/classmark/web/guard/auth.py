@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -50,21 +50,6 @@ class Caller(Who):
     desk: Desk
 
 
-async def reader(request: Request) -> Caller:
-    """Somebody who may look."""
-    return caller_of(request, "reader")
-
-
-async def classifier(request: Request) -> Caller:
-    """Somebody who may decide."""
-    return caller_of(request, "classifier")
-
-
-async def admin(request: Request) -> Caller:
-    """Somebody who may change settings, people and files."""
-    return caller_of(request, "admin")
-
-
 def caller_of(request: Request, role: str) -> Caller:
     """Who sent a request that needs a role; 403 for somebody with less."""
     who: Who = request.state.who
@@ -77,6 +62,16 @@ def caller_of(request: Request, role: str) -> Caller:
     return Caller(who.name, who.role, request, request.app.state.desk)
 
 
+def at_least(role: str) -> Callable[[Request], Awaitable[Caller]]:
+    """A dependency of pages and calls that need a role."""
+
+    async def caller(request: Request) -> Caller:
+        return caller_of(request, role)
+
+    return caller
+
+
+reader, classifier, admin = map(at_least, ROLES)
 Reader = Annotated[Caller, Depends(reader)]
 Classifier = Annotated[Caller, Depends(classifier)]
 Admin = Annotated[Caller, Depends(admin)]

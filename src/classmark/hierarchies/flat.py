@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from classmark.arrays import Array, Floats
 from classmark.estimator import Estimator, parameters
 from classmark.hierarchies.nodes import NOWHERE, fit_margins, fit_node, in_use, require
-from classmark.hierarchies.places import categories_in, require_one_each, rows_of_ones
+from classmark.hierarchies.places import categories_in, numbered, require_one_each
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.rankers.linear import Evidence, LinearRanker, documents_like
@@ -196,9 +196,7 @@ def owners_of(y: Iterable[Any], n_documents: int) -> tuple[list[Any], Rows]:
         raise Mistake("y names no category: give at least one document a category")
     with suppress(TypeError):
         classes = sorted(classes)
-    number = {label: at for at, label in enumerate(classes)}
-    lists = [sorted({number[label] for label in labels}) for labels in categories]
-    return classes, rows_of_ones(lists, len(classes))
+    return classes, numbered(categories, classes)
 
 
 def share_right(answers: list[Any], y: Iterable[Any]) -> float:

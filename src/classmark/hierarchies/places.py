@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from classmark.arrays import Array, Bools, Ints, ranges
+from classmark.arrays import Array, Bools, Ints, bounds_of, ranges
 from classmark.problems import Mistake
 from classmark.sparse import Rows, rows_in, take
 from classmark.storage import open_folder, save
@@ -121,10 +121,7 @@ class Places:
             root = np.array([self.root])
             parents = [line if len(line) else root for line in parents] + [root[:0]]
         many = np.array([len(line) for line in parents], np.int64)
-        begins, flat = (
-            np.cumsum(many) - many,
-            np.concatenate([*parents, self.leaves[:0]]),
-        )
+        begins, flat = bounds_of(many), np.concatenate([*parents, self.leaves[:0]])
         leaves, nodes, cells = np.arange(len(self.leaves)), self.leaves, self.leaves[:0]
         while len(leaves):
             cells = np.union1d(cells, leaves * self.size + nodes)
@@ -366,8 +363,7 @@ class Lessons:
         lists = [self.members(int(u)) for u in daughters]
         place = np.searchsorted(chosen, np.concatenate(lists))
         owner = np.repeat(np.arange(len(lists)), [len(members) for members in lists])
-        starts = np.zeros(len(chosen) + 1, np.int64)
-        np.cumsum(np.bincount(place, minlength=len(chosen)), out=starts[1:])
+        starts = bounds_of(np.bincount(place, minlength=len(chosen)))
         columns = owner[np.argsort(place, kind="stable")].astype(np.uint32)
         return Rows(starts, columns, np.ones(len(columns), np.float32), len(lists))
 

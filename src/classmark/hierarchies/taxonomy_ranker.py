@@ -169,13 +169,9 @@ def chosen(ranker: TaxonomyRanker, rows: Rows, labels: Rows) -> PriceSetting:
     error of the difference. A value the ranker was given stays.
     """
     used = np.unique(labels.columns)
-    tried = [
-        PriceSetting(
-            setting.C if ranker.C is None else ranker.C,
-            setting.center if ranker.center is None else ranker.center,
-        )
-        for setting in (FREE, BETWEEN, NEAR)
-    ]
+    values = {name: getattr(ranker, name) for name in PriceSetting._fields}
+    fixed = {name: value for name, value in values.items() if value is not None}
+    tried = [setting._replace(**fixed) for setting in (FREE, BETWEEN, NEAR)]
     if len(labels.columns) < FEW * max(len(used), 1) or len(rows) < 2 * FOLDS:
         return tried[-1]
     distinct = list(dict.fromkeys(tried))
@@ -281,10 +277,7 @@ class TaxonomyRanker(LinearRanker):
     def partial_fit(self, X: Any, Y: Any, n_labels: int | None = None) -> Self:
         """Learn from more documents, one by one, after ``fit``."""
         self._check()
-        setting = getattr(
-            self, "setting_", PriceSetting(self.C or 1.0, self.center or 0.0)
-        )
-        ranker = vars(self).get("ranker_", self._ranker(setting))
+        ranker = vars(self).get("ranker_", self._ranker(vars(self).get("setting_")))
         ranker.set_params(**{name: getattr(self, name) for name in SHARED})
         self.ranker_ = ranker.partial_fit(X, Y, n_labels)
         return self
@@ -339,8 +332,9 @@ class TaxonomyRanker(LinearRanker):
         """It is saved and opened as the ranker inside."""
         return "plm", self.simple.get_params()
 
-    def _ranker(self, setting: PriceSetting) -> PreferenceRanker:
+    def _ranker(self, setting: PriceSetting | None = None) -> PreferenceRanker:
         """A ranker for the same problem, around the smoothed prototypes."""
+        setting = setting or PriceSetting(self.C or 1.0, self.center or 0.0)
         shared = {name: getattr(self, name) for name in SHARED}
         ranker = PreferenceRanker(**shared, **setting._asdict())
         ranker.prototypes = self.prototypes  # type: ignore[method-assign]
@@ -363,8 +357,7 @@ class TaxonomyRanker(LinearRanker):
         if not labels.nnz:
             raise Mistake("Y has no label: give at least one document a label")
         count = 0 if self.categories is None else len(self.categories)
-        width = max(labels.width, count)
-        return Rows(labels.starts, labels.columns, labels.values, width)
+        return labels.with_width(max(labels.width, count))
 
     def _nodes(self, count: int) -> list[int]:
         """The node number of each label, −1 where the taxonomy does not have it."""
@@ -409,5 +402,4 @@ class TaxonomyRanker(LinearRanker):
         require_numbers(self, "C", "center", or_none=True, least=0)
         if self.categories is not None and not hasattr(self.categories, "__len__"):
             raise Mistake(f"categories is {self.categories!r}: give a list of nodes")
-        setting = PriceSetting(self.C or 1.0, self.center or 0.0)
-        self._ranker(setting)._check()  # noqa: SLF001 (before anything is chosen)
+        self._ranker()._check()  # noqa: SLF001 (before anything is chosen)

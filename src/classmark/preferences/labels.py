@@ -64,8 +64,7 @@ def labels_from(
 def _from_lists(lists: Sequence[Any], n_labels: int | None) -> Rows:
     """Label-index lists; a bare integer stands for a list of one."""
     cleaned = [_indices(entry, row, n_labels) for row, entry in enumerate(lists)]
-    lengths = np.array([len(entry) for entry in cleaned], np.int64)
-    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    starts = np.cumsum([0, *map(len, cleaned)], dtype=np.int64)
     columns = np.concatenate([np.empty(0, np.uint32), *cleaned]).astype(np.uint32)
     width = int(columns.max()) + 1 if len(columns) else 0
     return Rows(starts, columns, np.ones(len(columns)), max(width, n_labels or 0))

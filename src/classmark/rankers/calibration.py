@@ -165,11 +165,9 @@ def held_out_scores(
 def sample_tests(parts: Sequence[Part], labels: Rows) -> list[Part]:
     """Keep, of the test half of each part, documents with labels; of many, a sample."""
     share = max(10, CELLS // (max(labels.width, 1) * len(parts)))
-    samples = []
-    for train, test in parts:
-        some = test[np.diff(labels.starts)[test] > 0]
-        samples.append((train, some[:: max(1, -(-len(some) // share))]))
-    return samples
+    labelled = np.diff(labels.starts) > 0
+    tests = ((train, test[labelled[test]]) for train, test in parts)
+    return [(train, some[:: max(1, -(-len(some) // share))]) for train, some in tests]
 
 
 def scored_apart(part: Part, ranker: LinearRanker, rows: Rows, lessons: Any) -> Floats:
@@ -214,13 +212,9 @@ def _best_other(z: Floats) -> Floats:
     """For every category the best value among the others, shape of ``z``."""
     if z.shape[1] < 2:
         return np.zeros(z.shape)
-    best = z.argmax(axis=1)
-    every = np.arange(len(z))
-    second = z.copy()
-    second[every, best] = -np.inf
-    other = np.repeat(z[every, best][:, np.newaxis], z.shape[1], axis=1)
-    other[every, best] = second.max(axis=1)
-    return other
+    is_best = np.arange(z.shape[1]) == z.argmax(axis=1, keepdims=True)
+    second, first = np.split(np.partition(z, -2, axis=1)[:, -2:], 2, axis=1)
+    return np.where(is_best, second, first)
 
 
 def sigmoid(f: Floats) -> Floats:

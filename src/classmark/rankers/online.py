@@ -13,7 +13,7 @@ from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.rankers.linear import DENSE_LIMIT, LinearRanker
-from classmark.solvers.hinge import KernelFunction, Similarity
+from classmark.solvers.hinge import Similarity, kernel_of
 from classmark.solvers.kernels_online import ERRORS, ONE, PAIRS, PERCEPTRON
 from classmark.solvers.online import Prototypes, Supports
 from classmark.sparse import Rows, keep_columns, rows_from, take
@@ -107,15 +107,7 @@ class OnlineRanker(LinearRanker):
     def _fresh(self) -> Prototypes | Supports:
         if self.kernel is None and not self.vote:
             return Prototypes(average=self.average)
-        kernel = KernelFunction(
-            self.kernel or "linear", self.gamma, self.degree, self.coef0
-        )
-        return Supports(
-            kernel,
-            average=self.average,
-            vote=self.vote,
-            max_documents=self.max_documents,
-        )
+        return Supports(kernel_of(self), self.average, self.vote, self.max_documents)
 
     @property
     def losses_(self) -> Floats:
@@ -160,7 +152,7 @@ class OnlineRanker(LinearRanker):
             )
         if rows.width > width:
             rows = keep_columns(rows, np.arange(width))
-        return self._model.scores(Rows(rows.starts, rows.columns, rows.values, width))
+        return self._model.scores(rows.with_width(width))
 
     def _require_learned(self) -> None:
         if not self.__sklearn_is_fitted__():

@@ -32,7 +32,7 @@ from classmark.preferences.labels import (
 from classmark.problems import Mistake
 from classmark.rankers.linear import Evidence, LinearRanker, Rocchio
 from classmark.solvers.ascent import Solution, ascend
-from classmark.solvers.hinge import KernelFunction, Similarity, features_of
+from classmark.solvers.hinge import Similarity, features_of, kernel_of
 from classmark.solvers.live_documents import Lesson
 from classmark.solvers.preference import (
     CODES,
@@ -211,8 +211,7 @@ class PreferenceRanker(LinearRanker):
                     Lesson(*rows.row(i), listed, _levels(grades))
                     for i, (listed, grades) in enumerate(each)
                 )
-            wide = Rows(labels.starts, labels.columns, labels.values, n_labels)
-            graphs = graphs_from(wide)
+            graphs = graphs_from(labels.with_width(n_labels))
         return n_labels, (
             lesson_of(rows.row(i), graph, self._loss) for i, graph in enumerate(graphs)
         )
@@ -289,7 +288,7 @@ class PreferenceRanker(LinearRanker):
         if self.kernel is None:
             return rows
         self.documents_ = rows.to_scipy()
-        return rows_from(features_of(self._similarity()(self.documents_, None)))
+        return rows_from(features_of(kernel_of(self)(self.documents_, None)))
 
     def _problem(self, rows: Rows, Y: Any) -> Problem:
         """Layers stay layers; only graphs that are not layered list their edges."""
@@ -390,11 +389,6 @@ class PreferenceRanker(LinearRanker):
         if self.kernel is not None and not isinstance(problem, SparseDual):
             self.dual_coef_ = problem.coefficients()
 
-    def _similarity(self) -> KernelFunction:
-        return KernelFunction(
-            self.kernel or "linear", self.gamma, self.degree, self.coef0
-        )
-
     def _scores(self, X: Any) -> Floats:
         if (live := self.live_) is not None:
             rows = rows_from(X)
@@ -405,7 +399,7 @@ class PreferenceRanker(LinearRanker):
         if self.kernel is None:
             return super()._scores(X)
         self._require_fitted()
-        similar = self._similarity()(rows_from(X).to_scipy(), self.documents_)
+        similar = kernel_of(self)(rows_from(X).to_scipy(), self.documents_)
         return np.asarray(similar @ self.dual_coef_)
 
     def evidence(self, X: Any, category: int) -> Evidence:

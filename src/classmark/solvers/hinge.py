@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from classmark.arrays import Array, Bools, Floats, read_only
+from classmark.arrays import Array, Floats, read_only
 from classmark.problems import Mistake
 from classmark.solvers.ascent import Ascent, Solution
 from classmark.solvers.kernels_hinge import climb, climb_gram, combine, survey
@@ -191,7 +191,7 @@ class HingeAscent(Ascent):
             combine(self.parts, self.hinges.rows, coefficients, self.weights)
         self.squares = np.full(len(self.duals), -1.0)
         self.slopes = np.empty(len(self.duals))
-        self.order = _listed(self.hinges.boxes > 0.0)
+        self.order = np.flatnonzero(self.hinges.boxes > 0.0).astype(np.uint32)
         self.limits = np.array([-np.inf, np.inf])
         self.seed = int(random.integers(1, 2**31 - 1))
         self.value, self.finer = 0.0, 1.0
@@ -214,7 +214,8 @@ class HingeAscent(Ascent):
         may = ~((zero & (g >= 0.0)) | (full & (g <= 0.0)))
         reach = float(reach_of(np.abs(g[may]))) if may.any() else 0.0
         rest = near * reach
-        self.order = _listed(~((zero & (g > rest)) | (full & (g < -rest))))
+        sure = (zero & (g > rest)) | (full & (g < -rest))
+        self.order = np.flatnonzero(~sure).astype(np.uint32)
         self.limits[:] = -reach, reach
 
     def step(self, tol: float) -> None:
@@ -264,10 +265,6 @@ def as_parts(parts: Sequence[Rows]) -> tuple[Part, Part]:
     return first, second
 
 
-def _listed(mask: Bools) -> NDArray[np.uint32]:
-    return np.flatnonzero(mask).astype(np.uint32)
-
-
 Similarity = Callable[[Any, Any], Any]
 NAMES = ("linear", "polynomial", "rbf")
 BLOCK = 64  # rows of the Gram matrix that are computed together
@@ -292,7 +289,8 @@ class KernelFunction:
         B = A if B is None else B
         if callable(self.name):
             return np.asarray(self.name(A, B), dtype=np.float64)
-        product = _matrix(A) @ _matrix(B).T
+        A, B = (M if hasattr(M, "tocsr") else np.asarray(M, float) for M in (A, B))
+        product = A @ B.T
         dots = np.asarray(
             product.toarray() if hasattr(product, "toarray") else product, np.float64
         )
@@ -306,6 +304,12 @@ class KernelFunction:
         raise Mistake(
             f"kernel {self.name!r} is not known: use {', '.join(NAMES)} or a function"
         )
+
+
+def kernel_of(estimator: Any) -> KernelFunction:
+    """The kernel that the parameters of an estimator name; linear by default."""
+    named = estimator.kernel or "linear"
+    return KernelFunction(named, estimator.gamma, estimator.degree, estimator.coef0)
 
 
 def features_of(gram: Floats) -> Floats:
@@ -326,12 +330,7 @@ def features_of(gram: Floats) -> Floats:
     return np.asarray(vectors[:, mask] * np.sqrt(values[mask]))
 
 
-def _matrix(A: Any) -> Any:
-    return A if hasattr(A, "tocsr") else np.asarray(A, dtype=np.float64)
-
-
-def _squares(A: Any) -> Floats:
-    matrix = _matrix(A)
+def _squares(matrix: Any) -> Floats:
     if hasattr(matrix, "multiply"):
         return np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel()
     return np.asarray((matrix**2).sum(axis=1))

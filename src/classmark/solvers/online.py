@@ -6,7 +6,7 @@ They are relatives of the exact step without memory: docs/mathematics.md, sectio
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -102,6 +102,7 @@ def _product(rows: Rows, weights: Array) -> Floats:
 BLOCK = 256  # documents whose similarities are computed together
 
 
+@dataclass(eq=False)
 class Supports:
     """⟨w_r, x⟩ as Σ_s τ_{s,r} k(x_s, x) over the documents x_s that led to an update.
 
@@ -116,18 +117,12 @@ class Supports:
         better of the two for its rule.
     """
 
-    def __init__(
-        self,
-        kernel: KernelFunction,
-        *,
-        average: bool = False,
-        vote: bool = False,
-        max_documents: int | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.average = average
-        self.vote = vote
-        self.max_documents = max_documents
+    kernel: KernelFunction
+    average: bool = False
+    vote: bool = False
+    max_documents: int | None = None
+
+    def __post_init__(self) -> None:
         self.labels = 0
         self.rounds = Growing(np.empty((0, 3)))
         self.documents = stack([])
@@ -159,9 +154,8 @@ class Supports:
         steps = np.concatenate([self.steps, np.zeros((len(rows), self.labels))])
         when = np.concatenate([self.when, np.full(len(rows), -1, np.int64)])
         sizes = np.concatenate([self._sizes, np.zeros(len(rows))])
-        limit = (
-            np.iinfo(np.int64).max if self.max_documents is None else self.max_documents
-        )
+        most = np.iinfo(np.int64).max
+        limit = most if self.max_documents is None else self.max_documents
         support_pass(
             rule, self._similar(rows, both), (labels.starts, labels.columns), steps,
             when, sizes, limit, seen, self.rounds.extend(len(rows)),

@@ -20,15 +20,8 @@ example = other = 1/n. It is
 With u ≫ l the many of U drown P at every C; ``balanced_scale`` weighs the scores of P
 and U as SVM_ba with weighted slacks does, and its C is that C_P: boxes C and C · l/u.
 
-The slack of SVM_pr, its tables (a, b) taken as real numbers, is a minimum over the
-precision p of sums of hinges, convex in (w, p): docs/mathematics.md, section 11. In the
-dual it is one problem with boxes whose linear term is concave; a pass costs what one of
-SVM_ba costs.
-
-Whole tables differ from real ones by little, and the gap that is reported is that of
-whole ones: the objective is the oracle's, and a fractional table is an average of the
-whole ones around it, which bounds the optimum from below. What is left to whole tables,
-which matters for a handful of examples, cutting planes do.
+docs/mathematics.md, section 11, derives the coordinate ascent of SVM_pr, and says why
+cutting planes end it where there is a handful of examples.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -471,18 +470,14 @@ def _listed_arrays(live: LiveDual) -> Arrays:
         "weights": ([lesson.weights for lesson in lessons], np.float64),
         "duals": ([document.duals for document in documents], np.float64),
     }
-    lengths = {
-        "words": [len(lesson.columns) for lesson in lessons],
-        "named": [len(lesson.labels) for lesson in lessons],
-        "groups": [len(lesson.groups or []) for lesson in lessons],
-        "edges": [len(group) for group in groups],
-    }
+    listed = {"groups": [lesson.groups or [] for lesson in lessons], "edges": groups}
+    parts = {"words": lists["columns"][0], "named": lists["labels"][0], **listed}
     arrays: Arrays = {
         "handles": np.array(list(live.listed), np.int64),
         "pairs": np.array(pairs, np.int64).reshape(-1, 2),
     }
-    for name, (parts, kind) in lists.items():
-        arrays[name] = np.concatenate([np.empty(0, kind), *parts]).astype(kind)
-    for name, counts in lengths.items():
-        arrays[name] = np.array([0, *accumulate(counts)], np.int64)
+    for name, (each, kind) in lists.items():
+        arrays[name] = np.concatenate([np.empty(0, kind), *each]).astype(kind)
+    for name, each in parts.items():
+        arrays[name] = np.cumsum([0, *map(len, each)], dtype=np.int64)
     return prefixed("listed_", arrays)

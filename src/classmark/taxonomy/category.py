@@ -66,11 +66,10 @@ def taxonomy_of(categories: Iterable[Category]) -> Taxonomy:
 
 def categories_of(taxonomy: Taxonomy) -> list[Category]:
     """Turn the nodes of a taxonomy into bare categories, their ids as text."""
-    categories = []
-    for node in taxonomy.nodes:
-        parents = tuple(str(parent) for parent in taxonomy.parents(node))
-        categories.append(Category(str(node), parents=parents))
-    return categories
+    return [
+        Category(str(node), parents=tuple(map(str, taxonomy.parents(node))))
+        for node in taxonomy
+    ]
 
 
 def path_names(

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from classmark.arrays import Ints
+from classmark.arrays import Ints, bounds_of
 from classmark.problems import Mistake
 
 
@@ -75,17 +75,13 @@ class Lineage:
         first, second = np.broadcast_arrays(
             np.asarray(us, np.int64), np.asarray(vs, np.int64)
         )
-        deep = np.where(self.depths[first] >= self.depths[second], first, second)
-        high = np.where(self.depths[first] >= self.depths[second], second, first)
-        gap = self.depths[deep] - self.depths[high]
+        gap = self.depths[first] - self.depths[second]
+        deep, high = np.where(gap >= 0, (first, second), (second, first))
         for bit, jump in enumerate(self.jumps):
-            deep = np.where(gap >> bit & 1, jump[deep], deep)
+            deep = np.where(abs(gap) >> bit & 1, jump[deep], deep)
         for jump in self.jumps[::-1]:
             apart = jump[deep] != jump[high]
-            deep, high = (
-                np.where(apart, jump[deep], deep),
-                np.where(apart, jump[high], high),
-            )
+            deep, high = (np.where(apart, jump[v], v) for v in (deep, high))
         return np.where(deep == high, deep, self.parent[deep])
 
 
@@ -100,12 +96,6 @@ def _pair(edge: object, at: int) -> tuple[Any, Any]:
             "numbers or tuples as categories"
         ) from None
     return edge[0], edge[1]
-
-
-def _starts(owner: Ints, count: int) -> Ints:
-    starts = np.zeros(count + 1, np.int64)
-    np.cumsum(np.bincount(owner, minlength=count), out=starts[1:])
-    return starts
 
 
 FAR = np.iinfo(np.int64).max // 4
@@ -194,9 +184,9 @@ class Taxonomy:
         upper, lower = np.array(list(pairs), np.int64).reshape(-1, 2).T
         self._upper, self._lower = upper, lower
         self._child = lower[np.lexsort((lower, upper))]
-        self._child_start = _starts(upper, len(self))
+        self._child_start = bounds_of(np.bincount(upper, minlength=len(self)))
         self._above = upper[np.argsort(lower, kind="stable")]
-        self._above_start = _starts(lower, len(self))
+        self._above_start = bounds_of(np.bincount(lower, minlength=len(self)))
         first = np.full(len(self), -1, np.int64)
         has_parent = np.diff(self._above_start) > 0
         first[has_parent] = self._above[self._above_start[:-1][has_parent]]

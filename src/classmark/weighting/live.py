@@ -17,6 +17,8 @@ from classmark.sparse import Rows, stack
 from classmark.text.analyzer import Analyzer, analyzer_from
 from classmark.weighting import formulas
 from classmark.weighting.vectorizer import (
+    FREQUENCIES,
+    TOTALS,
     Vectorizer,
     block_weights,
     column_factor,
@@ -41,8 +43,6 @@ class Drift(NamedTuple):
     shift: float
 
 
-_FREQUENCIES = ("document_frequency", "collection_frequency")
-_DRIFTING = ("documents", "tokens", "postings")
 _IN_FORCE = ("documents_in_force", "postings_in_force", "terms_in_force")
 
 
@@ -106,8 +106,8 @@ class LiveVectorizer(Estimator):
     def statistics_(self) -> Statistics:
         """The drifting statistics, of all texts learned and not forgotten (a copy)."""
         self._ready()
-        df, cf = (self._held[name][: self.n_features].copy() for name in _FREQUENCIES)
-        n, tokens, postings = (self._counter[name] for name in _DRIFTING)
+        df, cf = (self._held[name][: self.n_features].copy() for name in FREQUENCIES)
+        n, tokens, postings = (self._counter[name] for name in TOTALS)
         return Statistics(n, tokens, postings, df, cf)
 
     def learn(self, text: str) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
@@ -139,7 +139,7 @@ class LiveVectorizer(Estimator):
         self._ready()
         if columns is not None:
             counts = next(self._counted([text], learn=False))
-            df, cf = (self._held[name][columns] for name in _FREQUENCIES)
+            df, cf = (self._held[name][columns] for name in FREQUENCIES)
             times = np.ones(len(columns))
             _, mine, other = np.intersect1d(
                 columns, counts.columns, return_indices=True
@@ -226,9 +226,9 @@ class LiveVectorizer(Estimator):
         require_weighting(self.weighting, self.norm, self.slope)
         self.analyzer_, self.vocabulary_ = analyzer_from(self.analyzer), vocabulary
         self._filled = len(vocabulary)
-        self._counter = {name: counters.get(name, 0) for name in _DRIFTING + _IN_FORCE}
+        self._counter = {name: counters.get(name, 0) for name in TOTALS + _IN_FORCE}
         nothing = np.zeros(self._filled)
-        kinds = dict.fromkeys(_FREQUENCIES, np.int64) | {"factor": np.float64}
+        kinds = dict.fromkeys(FREQUENCIES, np.int64) | {"factor": np.float64}
         self._held: dict[str, Array] = {
             name: np.array(arrays.get(name, nothing), kinds[name]) for name in kinds
         }
@@ -258,7 +258,7 @@ class LiveVectorizer(Estimator):
         np.add.at(self._held["document_frequency"], counts.columns, sign)
         np.add.at(self._held["collection_frequency"], counts.columns, times)
         more = sign * len(counts), int(times.sum()), sign * counts.nnz
-        for name, change in zip(_DRIFTING, more, strict=True):
+        for name, change in zip(TOTALS, more, strict=True):
             self._counter[name] += change
 
     def _factors(self, statistics: Statistics) -> Floats:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 WEIGHTINGS = ("binary", "count", "tf", "log", "tfidf", "log-tfidf", "pivoted")
 NORMS = ("l2", None)
+FREQUENCIES = ("document_frequency", "collection_frequency")  # by term
+TOTALS = ("documents", "tokens", "postings")  # of the collection
 _BLOCK = 1 << 16  # entries that are weighed together: they stay in the cache
 
 
@@ -211,19 +213,12 @@ class Vectorizer(Estimator):
     def to_arrays(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """Return what was learned as arrays, and the settings, fit for JSON."""
         self._require_fitted()
-        statistics = self.statistics_
-        arrays: dict[str, Array] = {
-            **self.vocabulary_.to_arrays(),
-            "document_frequency": statistics.document_frequency,
-            "collection_frequency": statistics.collection_frequency,
-        }
-        settings = self.get_params() | {
-            "analyzer": str(self.analyzer_),
-            "documents": statistics.documents,
-            "tokens": statistics.tokens,
-            "postings": statistics.postings,
-        }
-        return arrays, settings
+        arrays, totals = (
+            {name: getattr(self.statistics_, name) for name in names}
+            for names in (FREQUENCIES, TOTALS)
+        )
+        settings = self.get_params() | {"analyzer": str(self.analyzer_)} | totals
+        return self.vocabulary_.to_arrays() | arrays, settings
 
     @classmethod
     def from_arrays(
@@ -236,11 +231,8 @@ class Vectorizer(Estimator):
             arrays["terms"], arrays["term_ends"]
         )
         vectorizer.statistics_ = Statistics(
-            settings["documents"],
-            settings["tokens"],
-            settings["postings"],
-            arrays["document_frequency"],
-            arrays["collection_frequency"],
+            *(settings[name] for name in TOTALS),
+            *(arrays[name] for name in FREQUENCIES),
         )
         return vectorizer
 

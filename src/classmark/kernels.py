@@ -1,4 +1,4 @@
-"""Loops that several kernels share: scores of one row, their change, and sorting.
+"""Loops that several kernels share: scores of a row, their change, sorting, lookup.
 
 Kernels write loops where NumPy has a function: numba compiles ``a[:] = 0``, ``argsort``
 or ``partition`` to dozens of functions, each a good part of a second.
@@ -128,3 +128,22 @@ def kth_largest(values: Any, n: int, k: int) -> Any:
         if at < left:
             high = right
     return values[at]
+
+
+@compiled
+def gallop(values: Any, low: int, end: int, target: int) -> int:
+    """Return the first place from ``low`` to ``end`` with the target or more.
+
+    Steps of 1, 2, 4, … and then halving: log of the distance [BentleyYao76].
+    """
+    step, high = 1, low
+    while high < end and values[high] < target:
+        low, high, step = high + 1, high + step, 2 * step
+    high = min(high, end)
+    while low < high:
+        middle = (low + high) // 2
+        if values[middle] < target:
+            low = middle + 1
+        else:
+            high = middle
+    return low

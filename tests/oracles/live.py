@@ -3,7 +3,6 @@
 import numpy as np
 
 from classmark.preferences.graph import weighted_groups
-from classmark.rankers.preference import DECOMPOSITIONS
 
 NAMES = {0: "dis", 1: "dom", 2: "dme"}
 
@@ -90,7 +89,7 @@ def objective(W, tau, X, graphs, loss, C):
     total = 0.5 * float((W.astype(float) ** 2).sum()) + 0.5 * tau**2
     for x, graph in zip(X, graphs, strict=True):
         scores = np.append(x @ W, tau)
-        names = DECOMPOSITIONS[loss]
+        names = loss.split("-")
         found, worth = weighted_groups(graph, names, np.ones(graph.n_labels))
         for group, weight in zip(found, worth, strict=True):
             slacks = [1.0 - scores[u] + scores[v] for u, v in group]

@@ -14,24 +14,7 @@ from typing import Any
 import numpy as np
 
 from classmark.compiled import compiled
-from classmark.kernels import fill
-
-
-@compiled
-def _find(features: Any, low: int, high: int, wanted: int) -> int:
-    """The first place from ``low`` on whose feature is not below the wanted one."""
-    step = 1
-    while low + step < high and features[low + step] < wanted:
-        low += step
-        step *= 2
-    end = min(low + step, high)
-    while low < end:
-        middle = (low + end) >> 1
-        if features[middle] < wanted:
-            low = middle + 1
-        else:
-            end = middle
-    return low
+from classmark.kernels import fill, gallop
 
 
 @compiled
@@ -49,7 +32,7 @@ def node_scores(at: int, columns: Any, values: Any, model: Any, out: Any) -> Any
     place, high = model[4][at], model[4][at + 1]
     entry, total = model[6][at], 0.0
     for t in range(len(columns)):
-        place = _find(features, place, high, columns[t])
+        place = gallop(features, place, high, columns[t])
         if place == high:
             break
         if features[place] == columns[t]:

@@ -12,7 +12,7 @@ import shutil
 import struct
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
 from itertools import accumulate
@@ -498,15 +498,16 @@ def trained_in(
     folder: Path,
     nodes: Nodes,
     settings: NodeSettings,
-    to_model: Callable[[Places, TrainedNodes, int], SavedModel],
+    unmade: SavedModel,
 ) -> TrainedNodes:
     """Go on with the training in a folder; in the end its model is there, mapped.
 
+    unmade : the model without what its nodes learn.
     What was finished here is not done again by machines, nor the other way round. A
     finished model is written again where it was kept with other settings.
     """
     with Finished(folder, fingerprint(nodes, settings)) as done:
-        model, width = folder / "model", nodes.rows.width
+        model = folder / "model"
         tidy(folder)
         if not model.exists():
             left = [at for at in largest_first(nodes) if at not in done]
@@ -518,13 +519,11 @@ def trained_in(
                 for at, piece in track(pieces, "nodes", len(left)):
                     done.add(at, piece)
             every = (done.piece(at) for at in range(len(nodes.shape)))
-            unmade = to_model(nodes.places, UNTRAINED, width)
             keep_pieces(model, unmade, nodes.shape, every)
         done.forget()
         shutil.rmtree(folder / LESSONS, ignore_errors=True)
         there = open_model(model)
-        current = to_model(nodes.places, there.trained, width)
-        if there.settings != current.settings:
-            keep_again(folder, current)
+        if there.settings != unmade.settings:
+            keep_again(folder, unmade._replace(trained=there.trained))
             there = open_model(model)
     return there.trained

@@ -16,7 +16,13 @@ from classmark.arrays import Floats, Ints, ranges
 from classmark.estimator import Estimator, parameters
 from classmark.hierarchies.flat import share_right
 from classmark.hierarchies.kernels import all_leaves, best_first, descend, node_scores
-from classmark.hierarchies.model_files import SavedModel, keep, open_model, trained_in
+from classmark.hierarchies.model_files import (
+    UNTRAINED,
+    SavedModel,
+    keep,
+    open_model,
+    trained_in,
+)
 from classmark.hierarchies.nodes import (
     NOWHERE,
     NodeSettings,
@@ -176,7 +182,8 @@ class TopDownClassifier(Estimator):
         if self.folder is None:
             trained = train(nodes, settings)
         else:
-            trained = trained_in(Path(self.folder), nodes, settings, self._saved)
+            unmade = self._saved(places, UNTRAINED, rows.width)
+            trained = trained_in(Path(self.folder), nodes, settings, unmade)
         return self._with(places, trained, rows.width)
 
     def predict(self, X: Any) -> list[Any]:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from classmark.compiled import compiled
-from classmark.index.kernels_topk import gallop
+from classmark.kernels import gallop
 
 NEWLINE = 10
 _BASIS, _PRIME = np.uint64(2166136261), np.uint64(16777619)

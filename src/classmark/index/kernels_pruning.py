@@ -30,12 +30,12 @@ from classmark.index.kernels_models import (
 from classmark.index.kernels_topk import (
     UNTOUCHED,
     bar_of,
-    gallop,
     is_untouched,
     list_parts,
     push,
     sort_heap,
 )
+from classmark.kernels import gallop
 
 BEGIN, END, DF, CF, FIRST_BLOCK = range(5)  # the columns of a field's table
 BLOCK = 128

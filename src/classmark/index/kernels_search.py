@@ -30,12 +30,12 @@ from classmark.index.kernels_pruning import (
 from classmark.index.kernels_topk import (
     add_parts,
     finish_parts,
-    gallop,
     list_parts,
     select_all,
     select_listed,
     sort_heap,
 )
+from classmark.kernels import gallop
 
 SPARSE = 2  # touched items are listed below one posting for so many items
 WORTH = 1  # a bar is looked for while so many postings are left for an item touched

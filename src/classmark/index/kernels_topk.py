@@ -18,6 +18,7 @@ from classmark.index.kernels_models import (
     is_dead,
     part,
 )
+from classmark.kernels import gallop
 
 
 @compiled
@@ -85,25 +86,6 @@ def sort_heap(heap: Any, size: int) -> None:
 
 
 FEW = 8  # a list so many times shorter is looked up in the other, not merged with it
-
-
-@compiled
-def gallop(values: Any, low: int, end: int, target: int) -> int:
-    """Return the first place from ``low`` to ``end`` with the target or more.
-
-    Steps of 1, 2, 4, … and then halving: log of the distance [BentleyYao76].
-    """
-    step, high = 1, low
-    while high < end and values[high] < target:
-        low, high, step = high + 1, high + step, 2 * step
-    high = min(high, end)
-    while low < high:
-        middle = (low + high) // 2
-        if values[middle] < target:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 @compiled

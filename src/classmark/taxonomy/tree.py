@@ -76,12 +76,14 @@ class Lineage:
             np.asarray(us, np.int64), np.asarray(vs, np.int64)
         )
         gap = self.depths[first] - self.depths[second]
-        deep, high = np.where(gap >= 0, (first, second), (second, first))
+        deep = np.where(gap >= 0, first, second)
+        high = np.where(gap >= 0, second, first)
         for bit, jump in enumerate(self.jumps):
             deep = np.where(abs(gap) >> bit & 1, jump[deep], deep)
         for jump in self.jumps[::-1]:
             apart = jump[deep] != jump[high]
-            deep, high = (np.where(apart, jump[v], v) for v in (deep, high))
+            deep = np.where(apart, jump[deep], deep)
+            high = np.where(apart, jump[high], high)
         return np.where(deep == high, deep, self.parent[deep])
 
 

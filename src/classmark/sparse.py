@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,7 @@ from classmark.problems import Mistake
 if TYPE_CHECKING:
     from scipy.sparse import csr_array, csr_matrix
 
+Csr: TypeAlias = "csr_matrix"  # SciPy's, which is imported where it is used
 BLOCK = 1 << 16  # values looked at in one go
 PARTS = ("starts", "columns", "values")  # the arrays of Rows
 

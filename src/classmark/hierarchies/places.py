@@ -6,19 +6,16 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from classmark.arrays import Array, Bools, Ints, bounds_of, ranges
 from classmark.problems import Mistake
-from classmark.sparse import Rows, rows_in, take
+from classmark.sparse import Csr, Rows, rows_in, take
 from classmark.storage import open_folder, save
 from classmark.taxonomy.tree import Dummy, Taxonomy
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
 
 MANY = (list, set, frozenset, np.ndarray)
 
@@ -136,11 +133,9 @@ class Places:
         """How many documents each leaf has, shape (leaves,)."""
         return np.bincount(self.documents.columns, minlength=len(self.leaves))
 
-    def nodes_of(self) -> csr_matrix:
+    def nodes_of(self) -> Csr:
         """1 where a document belongs to a node or below it, shape (n, size)."""
-        membership: csr_matrix = (
-            self.documents.to_scipy() @ self.above.to_scipy()
-        ).tocsr()
+        membership: Csr = (self.documents.to_scipy() @ self.above.to_scipy()).tocsr()
         membership.data[:] = 1.0
         return membership
 
@@ -151,7 +146,7 @@ def ones_at(columns: Iterable[int], width: int) -> Any:
     return rows_of_ones(lists, width).to_scipy()
 
 
-def ancestors(nodes: Iterable[int], parents: Sequence[Ints]) -> Iterator[csr_matrix]:
+def ancestors(nodes: Iterable[int], parents: Sequence[Ints]) -> Iterator[Csr]:
     """Nodes 1, 2, … edges above each of some nodes, by the nearest way.
 
     nodes : −1 has none;  parents : of each node, over all of which ways lead. Yields a

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from copy import copy
 from dataclasses import KW_ONLY
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 
@@ -25,13 +25,9 @@ from classmark.preferences.labels import (
 from classmark.problems import Mistake
 from classmark.rankers.linear import LinearRanker
 from classmark.rankers.preference import PreferenceRanker
-from classmark.sparse import Rows, keep_columns, rows_from, take
+from classmark.sparse import Csr, Rows, keep_columns, rows_from, take
 from classmark.taxonomy.tree import Taxonomy
 from classmark.validation import require_numbers
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
-
 
 KEPT = 1000  # terms of an ancestor, at most
 LEAST = 50  # terms of an ancestor, where there are very many labels
@@ -45,8 +41,8 @@ def smoothed_prototypes(
     taxonomy: Taxonomy,
     nodes: Sequence[int],
     decay: float = 0.5,
-    descriptions: csr_matrix | None = None,
-) -> tuple[csr_matrix, float]:
+    descriptions: Csr | None = None,
+) -> tuple[Csr, float]:
     """Prototypes of labels (n, k) over documents (n, features), smoothed along a tree.
 
     w_r ∝ c_r + t_r + Σ_a λ^d(r, a) (c_a + t_a), to unit length: c_r is the unit
@@ -105,20 +101,18 @@ def require_taxonomy(taxonomy: Taxonomy) -> None:
         )
 
 
-def unit_rows(matrix: Any) -> csr_matrix:
+def unit_rows(matrix: Any) -> Csr:
     """Rows of length 1; rows of zeros stay."""
     from scipy.sparse import csr_matrix
 
-    scaled: csr_matrix = csr_matrix(matrix, dtype=np.float64, copy=True)
+    scaled: Csr = csr_matrix(matrix, dtype=np.float64, copy=True)
     owner = np.repeat(np.arange(scaled.shape[0]), np.diff(scaled.indptr))
     length = np.sqrt(np.bincount(owner, scaled.data**2, minlength=scaled.shape[0]))
     scaled.data /= np.where(length > 0, length, 1.0)[owner]
     return scaled
 
 
-def _means(
-    documents: Any, members: csr_matrix, n_terms: int
-) -> tuple[csr_matrix, float]:
+def _means(documents: Any, members: Csr, n_terms: int) -> tuple[Csr, float]:
     """Unit sums of the documents of each node, their heaviest terms; what is lost."""
     from scipy.sparse import csr_matrix, vstack
 
@@ -299,7 +293,7 @@ class TaxonomyRanker(LinearRanker):
         self._require_fitted()
         return self.ranker_.decision_function(X)
 
-    def prototypes(self, rows: Rows, labels: Rows) -> csr_matrix:
+    def prototypes(self, rows: Rows, labels: Rows) -> Csr:
         """Centroids smoothed along the tree, csr (features, labels), each length 1."""
         apart = int(self.loss == "svm")  # its last column is the threshold's
         words = keep_columns(rows, np.arange(rows.width - apart)) if apart else rows
@@ -370,7 +364,7 @@ class TaxonomyRanker(LinearRanker):
         tree = self.taxonomy
         return [tree.number(n) if n in tree else -1 for n in names[:count]]
 
-    def _description_rows(self, nodes: list[int], width: int) -> csr_matrix | None:
+    def _description_rows(self, nodes: list[int], width: int) -> Csr | None:
         """The descriptions by node, each of length ``weight``.
 
         Of rows by label, those of labels without a node are lost.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -22,12 +22,9 @@ from classmark.solvers.smooth import (
     minimise,
     require_penalty,
 )
-from classmark.sparse import Rows, rows_from
+from classmark.sparse import Csr, Rows, rows_from
 from classmark.validation import renamed, require_k, require_numbers
 from classmark.weighting.selection import rocchio_weights
-
-if TYPE_CHECKING:
-    from scipy.sparse import csc_matrix
 
 DENSE_LIMIT = 1 << 29  # weights: 4 GiB in float64
 
@@ -72,7 +69,7 @@ class LinearRanker(Estimator, ABC):
         return False
 
     _needs_y = True
-    weights_: Floats | csc_matrix
+    weights_: Floats | Csr
     thresholds_: Floats | None = None
 
     @property

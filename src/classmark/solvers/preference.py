@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,11 +28,8 @@ from classmark.solvers.kernels_dual import (
     square_and_dot,
 )
 from classmark.solvers.kernels_groups import compact
-from classmark.sparse import Rows
+from classmark.sparse import Csr, Rows
 from classmark.validation import byte_size
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
 
 
 class Center:
@@ -42,7 +39,7 @@ class Center:
     margins decide.
     """
 
-    def __init__(self, weights: csr_matrix | None = None) -> None:
+    def __init__(self, weights: Csr | None = None) -> None:
         self._places = np.empty(0, np.int64)
         self._known = np.empty(0)
         if weights is not None:

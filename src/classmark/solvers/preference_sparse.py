@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,11 +10,8 @@ from classmark.arrays import Array, Floats, Ints, ranges
 from classmark.solvers.ascent import Dual
 from classmark.solvers.kernels_sparse import FEW, active_pass, change_size, lay_out
 from classmark.solvers.preference import Duals, squares
-from classmark.sparse import Rows
+from classmark.sparse import Csr, Rows
 from classmark.validation import Seed, generator
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
 
 
 class Documents(NamedTuple):
@@ -49,7 +46,7 @@ class Store(NamedTuple):
     shared: Floats
 
 
-def store_of(matrix: csr_matrix, kind: Any, spare: int, shared: Floats) -> Store:
+def store_of(matrix: Csr, kind: Any, spare: int, shared: Floats) -> Store:
     """The entries of a matrix (features, labels), half as much room behind each row."""
     lengths = np.diff(matrix.indptr).astype(np.int64)
     room = lengths + lengths // 2
@@ -88,7 +85,7 @@ class SparseDual(Dual):
         levels: Rows,
         caps: Floats,
         *,
-        center: csr_matrix | None = None,
+        center: Csr | None = None,
         least: float = 1e-6,
         seed: Seed = 0,
     ) -> None:
@@ -139,7 +136,7 @@ class SparseDual(Dual):
         weights.eliminate_zeros()
         return weights
 
-    def parts(self) -> tuple[csr_matrix, Floats]:
+    def parts(self) -> tuple[Csr, Floats]:
         """Document i adds parts[i, r] · x_i to v_r; and the same for u."""
         from scipy.sparse import csr_matrix
 
@@ -168,7 +165,7 @@ class SparseDual(Dual):
         shared = np.bincount(owner, -rest, self.n_documents).astype(np.float64)
         return coefficients, shared
 
-    def learned(self) -> tuple[csr_matrix, Floats]:
+    def learned(self) -> tuple[Csr, Floats]:
         """What the duals stand for: v, and u."""
         documents = self.rows.to_scipy()
         single, shared = self.parts()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from classmark.corpus.counting import Statistics, checked, count_blocks
 from classmark.corpus.vocabulary import GrowingVocabulary
 from classmark.estimator import Estimator, parameters
 from classmark.problems import Mistake
-from classmark.sparse import Rows, stack
+from classmark.sparse import Csr, Rows, stack
 from classmark.text.analyzer import Analyzer, analyzer_from
 from classmark.weighting import formulas
 from classmark.weighting.vectorizer import (
@@ -24,9 +24,6 @@ from classmark.weighting.vectorizer import (
     column_factor,
     require_weighting,
 )
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
 
 
 class Drift(NamedTuple):
@@ -125,7 +122,7 @@ class LiveVectorizer(Estimator):
         blocks = self._counted(texts, learn=False)
         return stack([self._weighted(block) for block in blocks])
 
-    def transform(self, texts: Iterable[str]) -> csr_matrix:
+    def transform(self, texts: Iterable[str]) -> Csr:
         """Return what ``rows`` does, as a scipy matrix."""
         return self.rows(texts).to_scipy()
 

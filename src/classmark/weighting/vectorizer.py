@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +14,9 @@ from classmark.corpus.counting import Statistics, count, statistics
 from classmark.corpus.vocabulary import Vocabulary
 from classmark.estimator import Estimator, parameters
 from classmark.problems import Mistake
-from classmark.sparse import Rows, keep_columns
+from classmark.sparse import Csr, Rows, keep_columns
 from classmark.text.analyzer import Analyzer, analyzer_from
 from classmark.weighting import formulas
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
-
 
 WEIGHTINGS = ("binary", "count", "tf", "log", "tfidf", "log-tfidf", "pivoted")
 NORMS = ("l2", None)
@@ -192,11 +188,11 @@ class Vectorizer(Estimator):
         self._learn(texts)
         return self
 
-    def fit_transform(self, texts: Iterable[str], y: Any = None) -> csr_matrix:  # noqa: ARG002 - Pipeline
+    def fit_transform(self, texts: Iterable[str], y: Any = None) -> Csr:  # noqa: ARG002 - Pipeline
         """Learn from the texts and return their weighted rows."""
         return self._weighted(self._learn(texts)).to_scipy()
 
-    def transform(self, texts: Iterable[str]) -> csr_matrix:
+    def transform(self, texts: Iterable[str]) -> Csr:
         """Return the weighted rows of texts; unknown terms are left out."""
         return self.rows(texts).to_scipy()
 

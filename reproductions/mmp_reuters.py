@@ -28,8 +28,7 @@ from classmark.rankers.linear import LinearRanker, Rocchio
 from classmark.rankers.online import MMP, CategoryPerceptron
 from classmark.sparse import Rows, keep_columns, rows_from
 from classmark.spreading import spread
-from classmark.weighting.selection import select_features
-from classmark.weighting.vectorizer import Vectorizer
+from classmark.weighting.vectorizer import Vectorizer, select_features
 from reproductions.report import Reproduction
 
 ANALYZER = "words|lower|digits(token)|stop(english)"

@@ -89,7 +89,7 @@ from classmark.taxonomy.tree import Taxonomy as Taxonomy
 from classmark.text.analyzer import Analyzer as Analyzer
 from classmark.weighting.live import Drift as Drift
 from classmark.weighting.live import LiveVectorizer as LiveVectorizer
-from classmark.weighting.selection import select_features as select_features
 from classmark.weighting.vectorizer import Vectorizer as Vectorizer
+from classmark.weighting.vectorizer import select_features as select_features
 
 __version__: str

@@ -470,8 +470,12 @@ def _listed_arrays(live: LiveDual) -> Arrays:
         "weights": ([lesson.weights for lesson in lessons], np.float64),
         "duals": ([document.duals for document in documents], np.float64),
     }
-    listed = {"groups": [lesson.groups or [] for lesson in lessons], "edges": groups}
-    parts = {"words": lists["columns"][0], "named": lists["labels"][0], **listed}
+    parts: dict[str, list[Any]] = {
+        "words": lists["columns"][0],
+        "named": lists["labels"][0],
+        "groups": [lesson.groups or [] for lesson in lessons],
+        "edges": groups,
+    }
     arrays: Arrays = {
         "handles": np.array(list(live.listed), np.int64),
         "pairs": np.array(pairs, np.int64).reshape(-1, 2),

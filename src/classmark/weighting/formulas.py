@@ -10,6 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+
+from classmark.arrays import Array, Floats
 
 
 def binary(tf: Any) -> Any:
@@ -79,3 +82,26 @@ def pivoted_length(unique: Any, average_unique: Any, slope: Any) -> Any:
     0.769231
     """
     return 1.0 / ((1.0 - slope) + slope * unique / average_unique)
+
+
+def rocchio_weights(
+    inside: Array,
+    total: Array,
+    n_inside: ArrayLike,
+    n: int,
+    beta: float = 16.0,
+    gamma: float = 4.0,
+) -> Floats:
+    """max(0, β · mean over a label's documents − γ · mean over the others) [Rocchio71].
+
+    inside, total : sums over the label's documents and over all n, of one shape;
+    n_inside : how many documents have the label. A mean over none is 0; β = 16 and
+    γ = 4 are those of [CrammerSinger03].
+
+    >>> rocchio_weights(np.array([3.0, 0.0]), np.array([3.0, 2.0]), 1, 3).tolist()
+    [48.0, 0.0]
+    """
+    size = np.asarray(n_inside)
+    favour = beta * inside / np.maximum(size, 1)
+    against = gamma * (total - inside) / np.maximum(n - size, 1)
+    return np.asarray(np.maximum(0.0, favour - against))

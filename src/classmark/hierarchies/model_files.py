@@ -111,13 +111,6 @@ def keep_pieces(
         raise
 
 
-def keep_again(folder: Path, model: SavedModel) -> None:
-    """Put a model in the place of ``folder / "model"``; ``tidy`` ends it if killed."""
-    keep(folder / AGAIN, model)
-    (folder / "model").rename(folder / ".model.replaced.writing")
-    tidy(folder)
-
-
 def tidy(folder: Path) -> None:
     """Remove or complete what a process that was killed has left."""
     model, again = folder / "model", folder / AGAIN
@@ -524,6 +517,8 @@ def trained_in(
         shutil.rmtree(folder / LESSONS, ignore_errors=True)
         there = open_model(model)
         if there.settings != unmade.settings:
-            keep_again(folder, unmade._replace(trained=there.trained))
+            keep(folder / AGAIN, unmade._replace(trained=there.trained))
+            model.rename(folder / ".model.replaced.writing")
+            tidy(folder)  # which does the same after a kill
             there = open_model(model)
     return there.trained

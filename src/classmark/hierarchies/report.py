@@ -252,11 +252,6 @@ class StrategyComparison:
         return _ratio(self.top_down.held_out, self.flat.held_out)
 
     @property
-    def training_ratio(self) -> float:
-        """The same on the training documents, as the paper has it [Babbar13]."""
-        return _ratio(self.top_down.error, self.flat.error)
-
-    @property
     def chance(self) -> Outcome:
         """Sign test over the documents held out: is top-down right more often?"""
         return sign_test(self.top_down.right, self.flat.right)
@@ -480,7 +475,7 @@ def taxonomy_report(
         error_ratio=compared.ratio,
         training_error_flat=compared.flat.error,
         training_error_top_down=compared.top_down.error,
-        training_error_ratio=compared.training_ratio,
+        training_error_ratio=_ratio(compared.top_down.error, compared.flat.error),
         chance=compared.chance.p_value,
         bound_flat=compared.flat.bound,
         bound_top_down=compared.top_down.bound,

@@ -346,16 +346,11 @@ def loss_from(
 def _condensed(rows: Rows) -> Rows:
     """Number the levels above 0 of each row 1, 2, … without gaps, as integers."""
     owner = np.repeat(np.arange(len(rows)), np.diff(rows.starts))
-    level = rows.values.astype(np.int64)
-    order = np.lexsort((level, owner))
-    higher = np.zeros(len(level), np.int64)
-    raised = level[order] > 0
-    new_row = np.diff(owner[order], prepend=-1) > 0
-    higher[1:] = np.diff(level[order]) > 0
-    higher = np.cumsum(raised & (new_row | (higher > 0)))
-    before = np.concatenate([[0], higher])[rows.starts[:-1]]
-    number = np.empty(len(level), np.int64)
-    number[order] = np.where(raised, higher - before[owner[order]], level[order])
+    number = rows.values.astype(np.int64)
+    high, most = number > 0, int(number.max(initial=0)) + 1
+    levels, place = np.unique(owner[high] * most + number[high], return_inverse=True)
+    before = np.searchsorted(levels, np.arange(len(rows)) * most)
+    number[high] = place.ravel() - before[owner[high]] + 1
     return Rows(rows.starts, rows.columns, number, rows.width)
 
 

@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
-from classmark.taxonomy.category import Category
+from classmark.taxonomy.tree import Category
 from classmark.web.render import evidence
 from classmark.web.serve import create_app
 from classmark.workbench.deciding.decide import Decision, decide_on

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
     from classmark.corpus.documents import Document
     from classmark.formats.records import Examples
-    from classmark.taxonomy.category import Category
-    from classmark.taxonomy.tree import Taxonomy
+    from classmark.taxonomy.tree import Category, Taxonomy
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +302,7 @@ def names_in(*parts: DatasetPart) -> list[str]:
 def descriptions_of(categories: Iterable[Category]) -> DatasetPart:
     """Names, scope notes and synonyms of categories, as their descriptions.
 
-    >>> from classmark.taxonomy.category import Category
+    >>> from classmark.taxonomy.tree import Category
     >>> descriptions_of([Category("q", label="Bees", synonyms=("honey",))]).texts
     ['Bees honey']
     """

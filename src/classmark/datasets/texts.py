@@ -27,8 +27,7 @@ from classmark.formats.reuters import modapte_part, read_reuters
 from classmark.formats.taxonomies import read_children_lists, tree_of_chains
 from classmark.formats.text_files import Numbered, lines
 from classmark.progress import track
-from classmark.taxonomy.category import Category, taxonomy_of
-from classmark.taxonomy.tree import Taxonomy
+from classmark.taxonomy.tree import Category, Taxonomy, taxonomy_of
 
 STEM = "20news-bydate-"
 Labelled = tuple[str, str, str, Iterable[str]]  # id, key of the split, text, labels

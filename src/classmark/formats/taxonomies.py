@@ -26,14 +26,14 @@ from classmark.formats.text_files import (
     writing,
 )
 from classmark.problems import MissingExtra, Mistake, UnreadableFile
-from classmark.taxonomy.category import (
+from classmark.taxonomy.tree import (
     ACTIVE,
     DEPRECATED,
     Category,
+    Taxonomy,
     categories_of,
     taxonomy_of,
 )
-from classmark.taxonomy.tree import Taxonomy
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

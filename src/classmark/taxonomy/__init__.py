@@ -1,6 +1,11 @@
 """How are the categories related?"""
 
-from classmark.taxonomy.category import Category, categories_of, taxonomy_of
-from classmark.taxonomy.tree import Dummy, Taxonomy
+from classmark.taxonomy.tree import (
+    Category,
+    Dummy,
+    Taxonomy,
+    categories_of,
+    taxonomy_of,
+)
 
 __all__ = ["Category", "Dummy", "Taxonomy", "categories_of", "taxonomy_of"]

@@ -29,7 +29,7 @@ from classmark.web.guard.errors import Missing, or_missing
 from classmark.workbench.results import Logged
 
 if TYPE_CHECKING:
-    from classmark.taxonomy.category import Category
+    from classmark.taxonomy.tree import Category
     from classmark.workbench.store.log import JudgedRecord
     from classmark.workbench.team.desk import Desk
 

@@ -11,7 +11,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Resp
 from pydantic import BaseModel, Field
 
 from classmark.problems import Mistake
-from classmark.taxonomy.category import Category
+from classmark.taxonomy.tree import Category
 from classmark.web import fields
 from classmark.web.guard.auth import Admin, Caller, Reader
 from classmark.web.render import fragment, page, redirect

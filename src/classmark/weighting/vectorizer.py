@@ -15,9 +15,9 @@ from classmark.corpus.vocabulary import Vocabulary
 from classmark.estimator import Estimator, parameters
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
+from classmark.progress import track
 from classmark.sparse import Csr, Rows, keep_columns, rows_from, take, transpose
 from classmark.text.analyzer import Analyzer, analyzer_from
-from classmark.progress import track
 from classmark.weighting import formulas
 
 WEIGHTINGS = ("binary", "count", "tf", "log", "tfidf", "log-tfidf", "pivoted")

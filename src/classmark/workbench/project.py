@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from classmark.problems import Mistake
 from classmark.storage import Generations, sync_folder
-from classmark.taxonomy.category import taxonomy_of
+from classmark.taxonomy.tree import taxonomy_of
 from classmark.workbench.results import FACTS, Cell, Table
 from classmark.workbench.settings import (
     FILE,
@@ -28,8 +28,7 @@ from classmark.workbench.store.store import Store
 if TYPE_CHECKING:
     from classmark.formats.records import Record
     from classmark.rankers.text_ranker import TextRanker
-    from classmark.taxonomy.category import Category
-    from classmark.taxonomy.tree import Taxonomy
+    from classmark.taxonomy.tree import Category, Taxonomy
 
 T = TypeVar("T")
 STORE = "store.sqlite"

@@ -4,7 +4,7 @@ from time import perf_counter
 
 import pytest
 
-from classmark.taxonomy.category import Category
+from classmark.taxonomy.tree import Category
 from classmark.workbench.deciding.decide import Decision, decide_on
 from projects import new_project
 from web.browser.keyboard import (

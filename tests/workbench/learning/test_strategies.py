@@ -15,8 +15,7 @@ from classmark.evaluation.evaluate import (
 from classmark.hierarchies.report import taxonomy_report
 from classmark.problems import Mistake
 from classmark.rankers.text_ranker import TextRanker
-from classmark.taxonomy.category import Category
-from classmark.taxonomy.tree import Taxonomy
+from classmark.taxonomy.tree import Category, Taxonomy
 from classmark.weighting.vectorizer import Vectorizer
 from classmark.workbench.learning.fit import (
     STRATEGIES,

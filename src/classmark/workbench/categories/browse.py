@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from classmark.problems import Mistake
-from classmark.taxonomy.category import ACTIVE, Category
+from classmark.taxonomy.tree import ACTIVE, Category
 from classmark.workbench.results import Cell, Table
 from classmark.workbench.store.store import title_of
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from classmark.formats.text_files import open_bytes, whole_text
 from classmark.problems import Mistake
 from classmark.taxonomy import edits
-from classmark.taxonomy.category import (
+from classmark.taxonomy.tree import (
     ACTIVE,
     DEPRECATED,
     Category,

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from classmark.arrays import Ints
 from classmark.problems import Mistake
-from classmark.taxonomy.category import ACTIVE, Category, path_names
+from classmark.taxonomy.tree import ACTIVE, Category, path_names
 from classmark.text.tokens import fold, fold_accents
 
 if TYPE_CHECKING:

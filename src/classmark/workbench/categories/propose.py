@@ -15,7 +15,7 @@ from classmark.arrays import Ints
 from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.sparse import Rows, take
-from classmark.taxonomy.category import Category
+from classmark.taxonomy.tree import Category
 from classmark.workbench.categories.edit import require_open, split
 from classmark.workbench.examples.vectors import (
     DocumentVectors,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from classmark.corpus.documents import Document
 from classmark.problems import Mistake
 from classmark.rankers.calibration import ENOUGH
-from classmark.taxonomy.category import path_names
+from classmark.taxonomy.tree import path_names
 from classmark.workbench.deciding.decide import (
     UNTRAINED,
     Decision,

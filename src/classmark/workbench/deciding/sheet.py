@@ -11,7 +11,7 @@ from threading import Lock, RLock
 from typing import TYPE_CHECKING
 
 from classmark.corpus.documents import Document
-from classmark.taxonomy.category import path_names
+from classmark.taxonomy.tree import path_names
 from classmark.text.tokens import words
 from classmark.workbench.deciding.decide import (
     SAID,

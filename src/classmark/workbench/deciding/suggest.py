@@ -20,7 +20,7 @@ from classmark.formats.records import Record
 from classmark.formats.text_files import open_bytes, whole_text
 from classmark.problems import Mistake
 from classmark.rankers.calibration import ENOUGH
-from classmark.taxonomy.category import ACTIVE, path_names
+from classmark.taxonomy.tree import ACTIVE, path_names
 from classmark.workbench.learning.models import how_to_place
 from classmark.workbench.results import Cell, Explained, Place, Table
 

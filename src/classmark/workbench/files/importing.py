@@ -16,7 +16,7 @@ from classmark.formats.taxonomies import read_categories
 from classmark.formats.text_files import FilePlace
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.taxonomy.category import Category, taxonomy_of
+from classmark.taxonomy.tree import Category, taxonomy_of
 from classmark.workbench.results import Table
 from classmark.workbench.store.log import Act, whoami
 

@@ -15,7 +15,7 @@ from classmark.problems import Mistake
 from classmark.rankers.text_ranker import TextRanker, learner
 from classmark.solvers.preference_live import LIVE
 from classmark.spreading import spreader
-from classmark.taxonomy.category import ACTIVE, Category, taxonomy_of
+from classmark.taxonomy.tree import ACTIVE, Category, taxonomy_of
 from classmark.validation import byte_size
 from classmark.workbench.learning.models import TopDownTextRanker
 from classmark.workbench.settings import LearningSettings

@@ -27,7 +27,7 @@ from classmark.rankers.text_ranker import (
     load_kernels,
 )
 from classmark.storage import sync_folder
-from classmark.taxonomy.category import ACTIVE, taxonomy_of
+from classmark.taxonomy.tree import ACTIVE, taxonomy_of
 from classmark.validation import byte_size
 from classmark.weighting.live import LiveVectorizer
 from classmark.workbench.learning import fit

@@ -16,7 +16,7 @@ from classmark.rankers.calibration import Calibrator
 from classmark.rankers.linear import Evidence, LinearRanker
 from classmark.rankers.text_ranker import LEARNERS, Suggestion, TextRanker
 from classmark.storage import open_folder, save, sync_folder, unpack_strings
-from classmark.taxonomy.category import ACTIVE
+from classmark.taxonomy.tree import ACTIVE
 from classmark.weighting.vectorizer import Vectorizer
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.taxonomy.category import Category
+from classmark.taxonomy.tree import Category
 from classmark.workbench.store.database import damaged
 
 if TYPE_CHECKING:

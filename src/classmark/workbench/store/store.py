@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.problems import MissingExtra, Mistake
-from classmark.taxonomy.category import Category
+from classmark.taxonomy.tree import Category
 from classmark.workbench.settings import StoreSettings
 from classmark.workbench.store.database import Embedded, damaged, transaction
 from classmark.workbench.store.log import (

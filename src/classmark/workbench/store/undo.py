@@ -8,7 +8,7 @@ from itertools import cycle
 from typing import TYPE_CHECKING, NamedTuple
 
 from classmark.problems import Mistake
-from classmark.taxonomy.category import taxonomy_of
+from classmark.taxonomy.tree import taxonomy_of
 from classmark.workbench.results import Logged
 from classmark.workbench.store import log
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from threading import Condition, Lock, RLock, Thread, local
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
-from classmark.taxonomy.category import Category, taxonomy_of
+from classmark.taxonomy.tree import Category, taxonomy_of
 from classmark.workbench.deciding.queue import LOOKED_AT, Guesses, QueueChoice, Queues
 from classmark.workbench.deciding.sheet import CategoryExamples, Sheets
 from classmark.workbench.examples.open_searches import SearchCache

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from classmark.problems import Mistake
-from classmark.taxonomy.category import Category
+from classmark.taxonomy.tree import Category
 from classmark.workbench.categories import edit
 from classmark.workbench.deciding import suggest
 from classmark.workbench.deciding.queue import queue

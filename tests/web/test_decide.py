@@ -13,9 +13,9 @@ from classmark.taxonomy.tree import Category
 from classmark.web.render import evidence
 from classmark.web.serve import create_app
 from classmark.workbench.deciding.decide import Decision, decide_on
+from classmark.workbench.deciding.opinions import disagreements
 from classmark.workbench.deciding.sheet import lay_out
 from classmark.workbench.files.importing import import_records
-from classmark.workbench.team.agreement import disagreements
 from classmark.workbench.team.desk import Desk
 from projects import new_desk, new_project
 

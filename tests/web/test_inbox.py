@@ -73,7 +73,7 @@ def test_starting_sets_the_order_of_whoever_asks(client, desk):
     started = client.post("/inbox/start", data=form, follow_redirects=False)
     assert (started.status_code, started.headers["location"]) == (303, "/decide")
     ((who, choice),) = desk.queues._choices.items()  # noqa: SLF001 (whose it is)
-    assert desk.queue_of(who) == choice
+    assert desk.queues.of(who) == choice
     assert (choice.order, dict(choice.filters)) == ("random", {"branch": "bread"})
 
 

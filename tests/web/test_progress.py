@@ -7,7 +7,7 @@ from defusedxml import ElementTree
 
 from classmark.web.progress import beyond_chance, strength
 from classmark.workbench.deciding.decide import Decision, Seen, decide_on
-from classmark.workbench.team.agreement import disagreements, opinions
+from classmark.workbench.deciding.opinions import disagreements, opinions
 from projects import TREE, new_project, parish
 
 INLINE = re.compile(r"<style|style=|\son\w+=|<script(?![^>]*src=)")

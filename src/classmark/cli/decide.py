@@ -25,8 +25,8 @@ from classmark.workbench.results import Explained, Logged, Place, Table, in_perc
 with deferred():
     from classmark.workbench.deciding import decide as deciding
     from classmark.workbench.deciding import history as looking
+    from classmark.workbench.deciding import opinions, similar
     from classmark.workbench.deciding import queue as queueing
-    from classmark.workbench.deciding import similar
     from classmark.workbench.deciding import suggest as suggesting
     from classmark.workbench.learning import train as training
     from classmark.workbench.project import Project
@@ -235,7 +235,7 @@ def agreement(
     project: Project = DIR, top: int = option("Disagreements shown.", 20, "-n", min=0)
 ) -> View:
     """Say how far people agree, and on which documents they differ."""
-    agreed, differing = agreeing.agreement(project), agreeing.disagreements(project)
+    agreed, differing = agreeing.agreement(project), opinions.disagreements(project)
     documents = [each.document for each in differing]
     facts = asdict(agreed) | {"disagreements": documents}
     return View(facts, _agreement_parts(agreed, differing, top))

@@ -20,7 +20,7 @@ from classmark.workbench.deciding import decide as deciding
 from classmark.workbench.deciding import suggest as suggesting
 from classmark.workbench.deciding.decide import Conflict, Decision, SavedDecision, Seen
 from classmark.workbench.deciding.history import first_not_own
-from classmark.workbench.deciding.opinions import differing, opinions
+from classmark.workbench.deciding.opinions import differing, disagreements, opinions
 from classmark.workbench.deciding.sheet import (
     Choice,
     Sheet,
@@ -31,7 +31,7 @@ from classmark.workbench.deciding.sheet import (
 from classmark.workbench.deciding.similar import Alike, alike, nearly_same
 from classmark.workbench.results import Explained
 from classmark.workbench.store.log import now
-from classmark.workbench.team.agreement import disagreements, settle, to_read_again
+from classmark.workbench.team.agreement import to_read_again
 from classmark.workbench.team.desk import Desk
 from classmark.workbench.team.progress import pace
 
@@ -202,7 +202,7 @@ def _accept(desk: Desk, document: str, form: DecisionForm, who: str) -> SavedDec
         decision = form.decision()
         return deciding.decide_on(desk, document, decision, None, who, form.version)
     labels = dict.fromkeys(form.assign, False) | dict.fromkeys(form.primary, True)
-    logged = settle(desk, document, labels, who, form.note, form.version)
+    logged = deciding.settle(desk, document, labels, who, form.note, form.version)
     return SavedDecision(
         logged.numbers[0], now(), logged.said, None, document, logged.numbers
     )

@@ -84,6 +84,7 @@ async def event_lines(
                     return
                 sign = now + SIGN
                 yield ": here\n\n"
-            for event in listener.waiting():
+            while listener:
+                event = listener.popleft()
                 yield f"event: {event.kind}\ndata: {json.dumps(asdict(event))}\n\n"
             await asyncio.sleep(PAUSE)

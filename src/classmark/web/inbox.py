@@ -87,7 +87,7 @@ def filtered(filters: Filters, path: str = "/inbox", **more: object) -> str:
 @pages.get("/inbox")
 def inbox_page(me: Reader, query: Annotated[InboxAddress, Query()]) -> HTMLResponse:
     """The documents that the filters leave."""
-    mine = me.desk.queue_of(me.name)
+    mine = me.desk.queues.of(me.name)
     order = query.order or (mine.order if mine.order in ORDERS else "uncertain")
     return page(
         me, "Inbox", "inbox.html", mine=mine, address=filtered,

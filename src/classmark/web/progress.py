@@ -13,6 +13,7 @@ from classmark.problems import Mistake
 from classmark.web import fields
 from classmark.web.guard.auth import Classifier, Reader
 from classmark.web.render import page, redirect
+from classmark.workbench.deciding import decide, opinions
 from classmark.workbench.deciding.opinions import Disagreement, Opinion
 from classmark.workbench.store.store import titles
 from classmark.workbench.team import agreement as agreements
@@ -53,7 +54,7 @@ def agreement_page(
 ) -> HTMLResponse:
     """How far people agree, and where they differ."""
     open_ones = [
-        each for each in agreements.disagreements(me.desk) if each.number > after
+        each for each in opinions.disagreements(me.desk) if each.number > after
     ]
     shown = open_ones[:SHOWN]
     return page(
@@ -74,19 +75,19 @@ def settle_form(
     note: FormText = "",
 ) -> RedirectResponse:
     """Let the labels of one person, or of everybody, stand."""
-    by_people = (o for o in agreements.opinions(me.desk, document) if not o.imported)
+    by_people = (o for o in opinions.opinions(me.desk, document) if not o.imported)
     labels = _labels_of([o for o in by_people if whose in (ALL, o.who)])
-    logged = agreements.settle(me.desk, document, labels, me.name, note.strip(), seen)
+    logged = decide.settle(me.desk, document, labels, me.name, note.strip(), seen)
     saved = f"settled #{logged.numbers[0]}: {document}"
     return redirect("/progress/agreement", saved=saved)
 
 
-def _labels_of(opinions: list[Opinion]) -> dict[str, bool]:
+def _labels_of(read: list[Opinion]) -> dict[str, bool]:
     """Category → whether somebody calls it primary."""
-    if not opinions:
+    if not read:
         raise Mistake("nobody of that name has read the document: choose another")
-    primary = {name for opinion in opinions for name in opinion.primary}
-    names = {name for opinion in opinions for name in opinion.labels}
+    primary = {name for opinion in read for name in opinion.primary}
+    names = {name for opinion in read for name in opinion.labels}
     return {name: name in primary for name in sorted(names)}
 
 
@@ -179,7 +180,7 @@ def agreement(me: Reader) -> agreements.Agreed:
 @agreement_api.get("/disagreements", response_model=Disagreements)
 def disagreements(me: Reader) -> Any:
     """Documents of which people differ, and nobody has settled it since."""
-    return {"disagreements": agreements.disagreements(me.desk)}
+    return {"disagreements": opinions.disagreements(me.desk)}
 
 
 @agreement_api.get("/second-readings", response_model=DocumentIds)
@@ -193,7 +194,7 @@ def settle(me: Classifier, body: SettleBody) -> fields.Written:
     """Say which labels are to stand, after people differed."""
     fields.require_document(me.desk, body.document)
     labels = dict.fromkeys(body.labels, False) | dict.fromkeys(body.primary, True)
-    logged = agreements.settle(
+    logged = decide.settle(
         me.desk, body.document, labels, me.name, body.note, body.version
     )
     return fields.written(logged)

@@ -230,7 +230,7 @@ class LearnedAnswer(fields.CallAnswer):
 @work_api.post("/learn")
 def learn(me: Classifier) -> LearnedAnswer:
     """Wait, ten seconds at most, until all that was decided is learned."""
-    me.desk.learn_soon()
+    me.desk.background.wake()
     return LearnedAnswer(learned=me.desk.learned(10.0))
 
 

@@ -8,7 +8,6 @@ import pytest
 from classmark.web.events import event_lines
 from classmark.web.guard.gate import Doors
 from classmark.web.serve import create_app
-from classmark.workbench.team.presence import Event
 
 ROOT = "/api/v1"
 
@@ -284,7 +283,7 @@ def test_what_happens_is_told(reader, desk):
     async def listened():
         found = event_lines(desk, 30, lambda: True)
         yield await anext(found)
-        desk.events.tell(Event("decided", 7, "new-0", "ada"))
+        desk.events.tell("decided", 7, "new-0", "ada")
         yield await anext(found)
         await found.aclose()
 

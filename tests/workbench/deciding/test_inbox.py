@@ -174,10 +174,10 @@ def test_who_has_it(desk):
 def test_deciding_goes_on_as_the_inbox_was(desk):
     filters = Filters(branch="bread")
     start_in(desk, "ada", "likely", filters)
-    assert desk.queue_of("ada").filters == {"branch": "bread"}
+    assert desk.queues.of("ada").filters == {"branch": "bread"}
     assert next_for(desk, "ada") == documents_in(desk, "likely", filters)[0]
     start_in(desk, "ada", "random", Filters())
-    assert desk.queue_of("ada").among is None
+    assert desk.queues.of("ada").among is None
     with pytest.raises(Mistake, match="do not wait"):
         start_in(desk, "ada", "random", Filters("decided"))
 

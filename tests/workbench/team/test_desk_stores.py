@@ -36,7 +36,7 @@ def folder(tmp_path, any_store):
 
 def test_a_day_at_the_desk(folder):
     with Desk(folder) as desk:
-        desk.set_queue("ada", "random", among=("b1", "d1"))
+        desk.queues.set("ada", QueueChoice("random", among=("b1", "d1")))
         first = next_for(desk, "ada")
         sheet = lay_out(desk, first, "ada")
         say_at(desk, first, "bees", "bread", version=sheet.version)

@@ -21,7 +21,13 @@ from classmark.workbench.deciding.decide import (
     version_of,
 )
 from classmark.workbench.deciding.opinions import disagreements
-from classmark.workbench.deciding.queue import ORDERS, Guess, best_guesses, shuffled
+from classmark.workbench.deciding.queue import (
+    ORDERS,
+    Guess,
+    QueueChoice,
+    best_guesses,
+    shuffled,
+)
 from classmark.workbench.results import in_percent
 
 if TYPE_CHECKING:
@@ -200,7 +206,7 @@ def start_in(desk: Desk, who: str, order: str, filters: Filters) -> None:
             "or open one of these"
         )
     among = tuple(documents_in(desk, order, filters)) if filters.chosen else None
-    desk.set_queue(who, order, filters.chosen, among)
+    desk.queues.set(who, QueueChoice(order, filters.chosen, among))
 
 
 def rows_of(desk: Desk, ids: Sequence[str]) -> list[InboxRow]:

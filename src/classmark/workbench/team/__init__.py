@@ -1,1 +1,1 @@
-"""Several people at once: the served project, presence, jobs, agreement, progress."""
+"""Several people at once: the served project, jobs, agreement, progress."""

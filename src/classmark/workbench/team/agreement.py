@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -15,14 +15,8 @@ from classmark.measures.agreement import (
     kappa_of,
     krippendorff_alpha,
 )
-from classmark.workbench.deciding.decide import settle
-from classmark.workbench.deciding.opinions import (
-    Disagreement,
-    Opinion,
-    disagreements,
-    opinions,
-    readings,
-)
+from classmark.problems import Mistake
+from classmark.workbench.deciding.opinions import Opinion, disagreements, readings
 from classmark.workbench.deciding.queue import shuffled
 from classmark.workbench.team.decisions import decision_log
 
@@ -30,19 +24,6 @@ if TYPE_CHECKING:
     from classmark.workbench.project import Project
 
 
-__all__ = [
-    "Agreed",
-    "Disagreement",
-    "Opinion",
-    "Pair",
-    "Parted",
-    "agreement",
-    "disagreements",
-    "opinions",
-    "settle",
-    "to_read_again",
-]
-Decisions = list[list[Hashable | None]]
 Said = Mapping[str, Mapping[str, Opinion]]  # document → person → what they say
 
 
@@ -114,14 +95,13 @@ def _agreement(project: Project) -> Agreed:
     }
     shared = {id_: each for id_, each in labellings.items() if len(each) > 1}
     people = sorted({who for each in shared.values() for who in each})
-    sets = _decisions(shared, people, lambda each: each.labels)
     return Agreed(
         tuple(people),
         len(shared),
         len(disagreements(project)),
-        _alpha(sets, "masi"),
-        _alpha(sets, "jaccard"),
-        _alpha(_decisions(shared, people, lambda each: each.main), "nominal"),
+        _alpha(shared, people, "labels", "masi"),
+        _alpha(shared, people, "labels", "jaccard"),
+        _alpha(shared, people, "main", "nominal"),
         tuple(_pairs(shared, people)),
         _parted(shared),
     )
@@ -142,52 +122,36 @@ def to_read_again(project: Project, who: str, top: int = 20) -> list[str]:
     return shuffled(documents, f"{project.settings.name} again")[:top]
 
 
-def _decisions(
-    opinions_of: Said, people: Sequence[str], value_of: Callable[[Opinion], Hashable]
-) -> Decisions:
-    return [
-        [value_of(each[who]) if who in each else None for each in opinions_of.values()]
+def _alpha(shared: Said, people: Sequence[str], field: str, distance: str) -> float:
+    """Krippendorff's α over a field of opinions; NaN where nothing can be compared."""
+    decisions = [
+        [getattr(each.get(who), field, None) for each in shared.values()]
         for who in people
     ]
-
-
-def _alpha(decisions: Decisions, distance: str) -> float:
-    pairable = [item for item in zip(*decisions, strict=True) if _many(item) > 1]
-    if not pairable:
+    try:
+        return krippendorff_alpha(decisions, distance)
+    except Mistake:
         return math.nan
-    return krippendorff_alpha(list(zip(*pairable, strict=True)), distance)
 
 
-def _many(item: Sequence[object]) -> int:
-    return sum(each is not None for each in item)
-
-
-def _pairs(opinions_of: Said, people: Sequence[str]) -> list[Pair]:
-    pairs = []
+def _pairs(shared: Said, people: Sequence[str]) -> Iterator[Pair]:
     for first, other in combinations(people, 2):
         both = [
-            (e[first], e[other])
-            for e in opinions_of.values()
-            if first in e and other in e
+            (e[first], e[other]) for e in shared.values() if first in e and other in e
         ]
+        sets = [(a.labels, b.labels) for a, b in both]
+        mains = [(a.main, b.main) for a, b in both if a.main and b.main]
         if both:
-            pairs.append(_pair(first, other, both))
-    return pairs
-
-
-def _pair(first: str, other: str, both: Sequence[tuple[Opinion, Opinion]]) -> Pair:
-    sets = [(a.labels, b.labels) for a, b in both]
-    mains = [(a.main, b.main) for a, b in both if a.main and b.main]
-    return Pair(
-        first,
-        other,
-        len(both),
-        sum(a == b for a, b in sets),
-        1 - sum(jaccard_distance(a, b) for a, b in sets) / len(sets),
-        _label_by_label(sets),
-        len(mains),
-        cohen_kappa(*zip(*mains, strict=True)) if mains else math.nan,
-    )
+            yield Pair(
+                first,
+                other,
+                len(both),
+                sum(a == b for a, b in sets),
+                1 - sum(jaccard_distance(a, b) for a, b in sets) / len(sets),
+                _label_by_label(sets),
+                len(mains),
+                cohen_kappa(*zip(*mains, strict=True)) if mains else math.nan,
+            )
 
 
 def _label_by_label(sets: Sequence[tuple[frozenset[str], frozenset[str]]]) -> float:
@@ -199,9 +163,9 @@ def _label_by_label(sets: Sequence[tuple[frozenset[str], frozenset[str]]]) -> fl
     return kappa_of([[yes, first - yes], [second - yes, no]])
 
 
-def _parted(opinions_of: Said) -> tuple[Parted, ...]:
+def _parted(shared: Said) -> tuple[Parted, ...]:
     both, alone = Counter[str](), Counter[str]()
-    for each in opinions_of.values():
+    for each in shared.values():
         for a, b in combinations(each.values(), 2):
             both.update(a.labels & b.labels)
             alone.update(a.labels ^ b.labels)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 STATED = """
-SELECT seq, within, at, who, document, category, act, model, rank FROM judgments
+SELECT seq, within, at, who, document, category, act, rank FROM judgments
 WHERE act IN ('assign', 'primary', 'remove', 'reject', 'unsure')
   AND category IS NOT NULL AND document IS NOT NULL AND seq > ? AND seq <= ?
 ORDER BY seq
@@ -43,7 +43,6 @@ class Stated(NamedTuple):
     document: str
     category: int
     act: str
-    model: str
     rank: int | None
 
 
@@ -68,20 +67,16 @@ class DecisionLog:
 
     def goes_on(self, store: Store, state: State, categories: int) -> bool:
         """Whether the acts since can be taken up by themselves."""
-        if categories != self.categories or state.upto < self.upto:
-            return False
-        if state.last_undo > self.upto:
+        if categories != self.categories or not (
+            state.last_undo <= self.upto <= state.upto
+        ):
             return False
         last = self._last
+        if last is None or last.seq < self.upto:
+            return True
         sql = "SELECT 1 FROM judgments WHERE seq = ? AND who = ? AND document = ?"
-        return (
-            last is None
-            or last.seq < self.upto
-            or (
-                store.run(sql, (last.seq + 1, last.who, last.document)).fetchone()
-                is None
-            )
-        )
+        following = store.run(sql, (last.seq + 1, last.who, last.document))
+        return following.fetchone() is None
 
     def take(self, store: Store, upto: int) -> None:
         """Take up all that came until an act."""
@@ -115,12 +110,9 @@ class DecisionLog:
         first, names = group[0], [line.category for line in group]
         if not first.who.endswith(IMPORTED):
             is_first = first.document not in self._labelled
-            places = map(self._used.place, names if is_first else ())
+            popular = max(map(self._used.place, names)) if is_first else 0.0
             ranks = tuple([line.rank for line in group])
-            decision = LabelsGiven(
-                first.seq, first.at, first.who, first.document, first.model,
-                ranks, is_first, max(places, default=0.0),
-            )  # fmt: skip
+            decision = LabelsGiven(first.at, first.who, ranks, is_first, popular)
             self.made.append(decision)
             if decision.is_measured:
                 self.quality.append(quality(decision.ranks))
@@ -148,12 +140,10 @@ def at_once(lines: Iterable[Stated]) -> Iterator[list[Stated]]:
     """Labels of one decision: within one act, or one right after the other."""
     group: list[Stated] = []
     for line in lines:
-        if group and _continues(group, line):
-            group.append(line)
-            continue
-        if group:
+        if group and not _continues(group, line):
             yield group
-        group = [line]
+            group = []
+        group.append(line)
     if group:
         yield group
 
@@ -176,11 +166,8 @@ class LabelsGiven(NamedTuple):
     is in a list of the categories used most so far, of first ones.
     """
 
-    number: int
     at: str
     who: str
-    document: str
-    model: str
     ranks: tuple[int | None, ...]
     first: bool
     popular: float
@@ -215,25 +202,20 @@ class Used:
     """How often categories were used so far, and their places in that order."""
 
     def __init__(self, categories: int) -> None:
-        self._counts: dict[int, int] = {}
-        self._at_least = [categories]  # count → how many categories have it, or more
+        self._counts = Counter[int]()
+        self._at_least = Counter({0: categories})  # count → how many have it, or more
 
     def place(self, category: int) -> float:
         """The place of a category, the mean one of those used as often."""
-        count = self._counts.get(category, 0)
-        above = self._above(count + 1)
-        return above + (max(self._above(count) - above, 1) + 1) / 2
+        count = self._counts[category]
+        above = self._at_least[count + 1]
+        return above + (max(self._at_least[count] - above, 1) + 1) / 2
 
     def add(self, categories: Iterable[int]) -> None:
         """Count some as used once more."""
         for category in categories:
-            count = self._counts[category] = self._counts.get(category, 0) + 1
-            if count == len(self._at_least):
-                self._at_least.append(0)
-            self._at_least[count] += 1
-
-    def _above(self, count: int) -> int:
-        return self._at_least[count] if count < len(self._at_least) else 0
+            self._counts[category] += 1
+            self._at_least[self._counts[category]] += 1
 
 
 def quality(ranks: Iterable[int | None]) -> tuple[float, ...]:
@@ -244,18 +226,18 @@ def quality(ranks: Iterable[int | None]) -> tuple[float, ...]:
     >>> [round(value, 2) for value in quality([1, 4])]
     [4, 1.0, 0.4, 1.0, 0.0, 0.75]
     """
-    all_of_them = list(ranks)
-    places = sorted(rank for rank in all_of_them if rank is not None)
+    labels = list(ranks)
+    places = sorted(rank for rank in labels if rank is not None)
     among = sum(rank <= FIVE for rank in places)
     right = float(bool(places) and places[0] == 1)
     precise = sum(place / rank for place, rank in enumerate(places, start=1))
     return (
-        places[-1] if len(places) == len(all_of_them) else float("nan"),
+        places[-1] if len(places) == len(labels) else float("nan"),
         right,
         among / FIVE,
-        among / len(all_of_them),
+        among / len(labels),
         1 - right,
-        precise / len(all_of_them),
+        precise / len(labels),
     )
 
 

@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Condition, Lock, RLock, Thread, local
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from classmark.taxonomy.tree import Category, taxonomy_of
-from classmark.workbench.deciding.queue import LOOKED_AT, Guesses, QueueChoice, Queues
-from classmark.workbench.deciding.sheet import CategoryExamples, Sheets
+from classmark.taxonomy.category import Category, taxonomy_of
+from classmark.workbench.deciding.queue import LOOKED_AT, Guesses, Queues
+from classmark.workbench.deciding.sheet import CategoryExamples, Sheet, Sheets, lay_out
 from classmark.workbench.examples.open_searches import SearchCache
 from classmark.workbench.learning.live import Service
 from classmark.workbench.project import Project
 from classmark.workbench.settings import FILE, read_settings
 from classmark.workbench.team.jobs import Jobs
-from classmark.workbench.team.presence import Claims, Event, Events
 
 if TYPE_CHECKING:
     from classmark.rankers.text_ranker import TextRanker
     from classmark.taxonomy.tree import Taxonomy
-    from classmark.workbench.deciding.sheet import Sheet
     from classmark.workbench.results import Logged
     from classmark.workbench.store.store import Store
 
@@ -35,25 +34,111 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class _Write(Generic[T]):
-    """What somebody wants to write, and what became of it."""
+MINUTES = 10
+HELD = 3  # documents that one person may have open at once
 
-    def __init__(self, act: Callable[[Project], T]) -> None:
-        self.act = act
-        self.is_done = False
-        self.result: T
-        self.problem: BaseException | None = None
 
-    def run(self, project: Project) -> None:
-        """Write it, all or nothing."""
-        store = project.store
-        store.run("SAVEPOINT one")
+class Claims:
+    """Documents that are open, each by one person, for some minutes.
+
+    >>> claims = Claims()
+    >>> claims.take("d1", "ada"), claims.take("d1", "bo"), claims.holder("d1")
+    (True, False, 'ada')
+    """
+
+    def __init__(self, minutes: float = MINUTES) -> None:
+        self._lock = Lock()
+        self._held: dict[str, tuple[str, float]] = {}  # who, and until when
+        self._seconds = 60 * minutes
+
+    def take(self, document: str, who: str) -> bool:
+        """Have a document open from now on; False where another has it."""
+        with self._lock:
+            if self._of(document) not in ("", who):
+                return False
+            self._held.pop(document, None)
+            self._held[document] = who, time.monotonic() + self._seconds
+            mine = [id_ for id_, (person, _) in self._held.items() if person == who]
+            for old in mine[:-HELD]:
+                del self._held[old]
+            return True
+
+    def release(self, document: str, who: str) -> None:
+        """Close a document, where it is open by this person."""
+        with self._lock:
+            if self._of(document) == who:
+                del self._held[document]
+
+    def holder(self, document: str) -> str:
+        """Who has a document open; "" if nobody."""
+        with self._lock:
+            return self._of(document)
+
+    def _of(self, document: str) -> str:
+        who, until = self._held.get(document, ("", math.inf))
+        if until < time.monotonic():
+            del self._held[document]
+            return ""
+        return who
+
+
+KEPT = 256  # that a slow listener may leave unread
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened.
+
+    kind : "decided" (an act on a document), "learned" (up to act ``number``), "job" (of
+    that number, begun or ended) or "taxonomy" (categories changed);  said : in words.
+    """
+
+    kind: str
+    number: int = 0
+    document: str = ""
+    who: str = ""
+    said: str = ""
+
+
+class Events:
+    """Tells what happens to all listeners; one who does not read misses the oldest.
+
+    >>> events = Events()
+    >>> with events.subscribe() as listener:
+    ...     events.tell("decided", 7, "d1")
+    ...     listener.popleft().number
+    7
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._listeners: dict[int, deque[Event]] = {}
+
+    @contextmanager
+    def subscribe(self) -> Iterator[deque[Event]]:
+        """Listen: events are appended from now on."""
+        listener: deque[Event] = deque(maxlen=KEPT)
+        with self._lock:
+            self._listeners[id(listener)] = listener
         try:
-            self.result = self.act(project)
-        except BaseException as problem:  # noqa: BLE001 (told to whom it concerns)
-            store.run("ROLLBACK TO one")
-            self.problem = problem
-        store.run("RELEASE one")
+            yield listener
+        finally:
+            with self._lock:
+                del self._listeners[id(listener)]
+
+    def tell(
+        self,
+        kind: str,
+        number: int = 0,
+        document: str = "",
+        who: str = "",
+        said: str = "",
+    ) -> None:
+        """Tell everybody of an event."""
+        event = Event(kind, number, document, who, said)
+        with self._lock:
+            for listener in self._listeners.values():
+                listener.append(event)
 
 
 class Commits:
@@ -64,7 +149,7 @@ class Commits:
 
     def __init__(self, lock: RLock) -> None:
         self._lock = lock
-        self._waiting: deque[_Write[Any]] = deque()
+        self._waiting: deque[tuple[Callable[[Project], Any], Future[Any]]] = deque()
 
     def write(self, project: Project, act: Callable[[Project], T]) -> T:
         """Write something; it is on disk when this returns.
@@ -73,30 +158,34 @@ class Commits:
         """
         if project.store.engine.in_transaction:
             raise RuntimeError("desk.write within desk.writing: write with the project")
-        write = _Write(act)
-        self._waiting.append(write)
+        written: Future[T] = Future()
+        self._waiting.append((act, written))
         with self._lock:
-            if not write.is_done:
+            if not written.done():
                 self._write_all(project)
-        if write.problem is not None:
-            raise write.problem
-        return write.result
+        return written.result()
 
     def _write_all(self, project: Project) -> None:
-        together = []
-        while self._waiting:
-            together.append(self._waiting.popleft())
+        """Write what waits, each all or nothing, in one transaction."""
+        run, results = project.store.run, []
+        together = [self._waiting.popleft() for _ in range(len(self._waiting))]
         try:
             with project.store.transaction():
-                for write in together:
-                    write.run(project)
+                for act, written in together:
+                    run("SAVEPOINT one")
+                    try:
+                        results.append((written, act(project)))
+                    except BaseException as problem:  # noqa: BLE001 (told to its writer)
+                        run("ROLLBACK TO one")
+                        written.set_exception(problem)
+                    run("RELEASE one")
         except BaseException as problem:
-            for write in together:
-                write.problem = write.problem or problem
+            for _, written in together:
+                if not written.done():
+                    written.set_exception(problem)
             raise
-        finally:
-            for write in together:
-                write.is_done = True
+        for written, result in results:
+            written.set_result(result)
 
 
 LOOK = 1.0  # seconds between two looks at what others have done
@@ -112,27 +201,23 @@ class Background:
         self._wake, self._stale, self._stop = (threading.Event() for _ in range(3))
         self._hurry, self._begun = threading.Event(), threading.Event()
         self._changed = Condition()
-        self._asked = self._looked = 0
-        self._wanted = self._learned = self._followed = 0
-        self._acted = time.monotonic()
+        self._asked, self._done = Counter[str](), Counter[str]()
+        self._followed, self._acted = 0, time.monotonic()
         self._threads = [
-            Thread(target=self._repeat, args=(self._learn,), name="learning"),
-            Thread(target=self._repeat, args=(self._order,), name="ordering"),
+            Thread(target=self._repeat, args=(step,), name=name, daemon=True)
+            for name, step in (("learning", self._learn), ("ordering", self._order))
         ]
 
     def start(self) -> None:
         """Begin."""
         self._stale.set()
         for thread in self._threads:
-            thread.daemon = True
             thread.start()
 
     def stop(self) -> None:
         """End, with everything saved."""
-        self._stop.set()
-        self._wake.set()
-        self._stale.set()
-        self._hurry.set()
+        for flag in (self._stop, self._wake, self._stale, self._hurry):
+            flag.set()
         for thread in self._threads:
             if thread.ident is not None:
                 thread.join()
@@ -146,20 +231,11 @@ class Background:
 
         A ranker that only training changes has nothing to learn.
         """
-        with self._changed:
-            self._wanted += 1
-            request = self._wanted
-            self._wake.set()
-            return self._wait(lambda: self._learned >= request, timeout)
+        return self._ask("learning", timeout, self._wake)
 
     def ordered(self, timeout: float | None = None) -> bool:
         """Wait until the documents that wait are looked at again, from now on."""
-        with self._changed:
-            self._asked += 1
-            request = self._asked
-            self._stale.set()
-            self._hurry.set()
-            return self._wait(lambda: self._looked >= request, timeout)
+        return self._ask("ordering", timeout, self._stale, self._hurry)
 
     def first_ordered(self, timeout: float) -> bool:
         """Wait, once, until some of the documents that wait were looked at."""
@@ -167,8 +243,26 @@ class Background:
         self._begun.set()
         return in_time
 
-    def _wait(self, until: Callable[[], bool], timeout: float | None) -> bool:
-        return bool(self._changed.wait_for(until, timeout))
+    def _ask(self, work: str, timeout: float | None, *flags: threading.Event) -> bool:
+        """Wait until some work is done from its beginning once more."""
+        with self._changed:
+            self._asked[work] += 1
+            request = self._asked[work]
+            for flag in flags:
+                flag.set()
+            return self._changed.wait_for(lambda: self._done[work] >= request, timeout)
+
+    def _begin(self, work: str, *flags: threading.Event) -> int:
+        """Take down the flags of some work; return the last request it answers."""
+        with self._changed:
+            for flag in flags:
+                flag.clear()
+            return self._asked[work]
+
+    def _end(self, work: str, request: int) -> None:
+        with self._changed:
+            self._done[work] = request
+            self._changed.notify_all()
 
     def _repeat(self, step: Callable[[], None]) -> None:
         while not self._stop.is_set():
@@ -180,39 +274,29 @@ class Background:
 
     def _learn(self) -> None:
         woken = self._wake.wait(LOOK)
-        with self._changed:
-            self._wake.clear()
-            requests = self._wanted
-        desk = self._desk
+        request, desk = self._begin("learning", self._wake), self._desk
         desk.notice()
         upto = desk.state.upto
         if desk.service.upto < upto:
             learned = desk.service.learn()
             if learned is not None and learned.documents:
                 words = f"learned from {learned.documents}"
-                desk.events.tell(Event("learned", desk.service.upto, said=words))
+                desk.events.tell("learned", desk.service.upto, said=words)
         if upto != self._followed or woken:
             self._followed = upto
             self._acted = time.monotonic()
             self._stale.set()
         elif time.monotonic() - self._acted > IDLE:
             desk.service.save()
-        with self._changed:
-            self._learned = requests
-            self._changed.notify_all()
+        self._end("learning", request)
 
     def _order(self) -> None:
         self._stale.wait()
-        with self._changed:
-            self._stale.clear()
-            self._hurry.clear()
-            requests = self._asked
+        request = self._begin("ordering", self._stale, self._hurry)
         desk = self._desk
         desk.guesses.look(desk.queues.sample(LOOKED_AT), self._rest)
         self._begun.set()
-        with self._changed:
-            self._looked = requests
-            self._changed.notify_all()
+        self._end("ordering", request)
         self._hurry.wait(AGAIN)
 
     def _rest(self, seconds: float) -> bool:
@@ -254,9 +338,6 @@ class Desk(Project):
         self.background = Background(self)
         if begin:
             self.background.start()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -332,7 +413,7 @@ class Desk(Project):
             self.queues.unskip(document)
         self.examples.forget(categories)
         first = documents[0] if len(documents) == 1 else ""
-        self.events.tell(Event("decided", logged.numbers[0], first, who, logged.said))
+        self.events.tell("decided", logged.numbers[0], first, who, logged.said)
 
     def change_settings(self, values: Mapping[str, str], who: str) -> list[str]:
         """Change the project's settings; return the names of those that differ."""
@@ -349,7 +430,7 @@ class Desk(Project):
         self._forget()
         self._looked_at_settings()
         self.background.wake()
-        self.events.tell(Event("taxonomy"))
+        self.events.tell("taxonomy")
 
     def notice(self) -> None:
         """Look at what others have done to the files; for the thread that learns."""
@@ -367,36 +448,13 @@ class Desk(Project):
         """The ranker that has learned the last decisions; None: nothing learned yet."""
         return self.service.model
 
-    def learn_soon(self) -> None:
-        """Learn from what was decided since the last time, in the background."""
-        self.background.wake()
-
     def learned(self, timeout: float | None = 60.0) -> bool:
         """Wait until all that is decided by now is learned; False: not in time."""
         return self.background.learned(timeout)
 
-    def queue_of(self, who: str) -> QueueChoice:
-        """The order and the filters somebody chose."""
-        return self.queues.of(who)
-
-    def set_queue(
-        self,
-        who: str,
-        order: str = "uncertain",
-        filters: Mapping[str, str] | None = None,
-        among: tuple[str, ...] | None = None,
-    ) -> None:
-        """Give somebody documents in this order from now on; see ``QueueChoice``."""
-        self.queues.set(who, QueueChoice(order, dict(filters or {}), among))
-
-    def prefetch(
-        self, who: str, document: str, *, blind: bool = False
-    ) -> Future[Sheet]:
+    def prefetch(self, who: str, document: str) -> Future[Sheet]:
         """Lay a document out for somebody who will soon open it."""
-        from classmark.workbench.deciding.sheet import lay_out
-
-        lay = partial(lay_out, blind=blind, ahead=True)
-        future = self._ahead.submit(lay, self, document, who)
+        future = self._ahead.submit(lay_out, self, document, who, ahead=True)
         future.add_done_callback(_tell_trouble)
         return future
 
@@ -420,7 +478,7 @@ class Desk(Project):
         if newest != self._categories_at:
             self._read_categories()
             self._forget()
-            self.events.tell(Event("taxonomy", newest))
+            self.events.tell("taxonomy", newest)
         return newest
 
     def _forget(self) -> None:

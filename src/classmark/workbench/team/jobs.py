@@ -7,14 +7,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass, field
 from threading import Event as Flag
-from threading import Lock, Thread
-from typing import TYPE_CHECKING, Any, TypeVar
+from threading import RLock, Thread
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from classmark.problems import Mistake
 from classmark.progress import shown_by
 from classmark.workbench.project import Project
 from classmark.workbench.store.log import now
-from classmark.workbench.team.presence import Event
 
 if TYPE_CHECKING:
     from classmark.workbench.team.desk import Desk
@@ -65,7 +64,7 @@ class Jobs:
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
-        self._lock = Lock()
+        self._lock = RLock()
         self._jobs: dict[int, Job] = {}
         self._last = 0
         self._stopping = Flag()
@@ -82,7 +81,7 @@ class Jobs:
         with self._lock:
             if self._stopping.is_set():
                 raise Mistake("the server stops: begin this when it serves again")
-            if self._running(name):
+            if self.running(name):
                 raise Mistake(f"{name} is running already: wait until it has ended")
             self._last += 1
             job = Job(self._last, name, who)
@@ -105,7 +104,8 @@ class Jobs:
     def running(self, name: str = "") -> list[Job]:
         """The jobs that have not ended, of all kinds or one."""
         with self._lock:
-            return self._running(name)
+            jobs = self._jobs.values()
+            return [j for j in jobs if j.state == RUNNING and name in ("", j.name)]
 
     def wait(self, timeout: float | None = None) -> None:
         """Wait until all have ended."""
@@ -123,15 +123,12 @@ class Jobs:
         for job in self.running():
             job.wait(max(0.0, until - time.monotonic()))
 
-    def _running(self, name: str) -> list[Job]:
-        jobs = self._jobs.values()
-        return [j for j in jobs if j.state == RUNNING and name in ("", j.name)]
-
     def _run(self, job: Job, work: Callable[[Project], object]) -> None:
         self._tell(job)
         state = FAILED
         try:
-            with Project(self._desk.folder) as project, shown_by(_Told(job, self)):
+            told = _Told(job, self._tell, self._stopping)
+            with Project(self._desk.folder) as project, shown_by(told):
                 job.result = work(project)
             job.said = job.result if isinstance(job.result, str) else job.said
             self._desk.look_again()
@@ -148,49 +145,42 @@ class Jobs:
             self._tell(job)
 
     def _tell(self, job: Job) -> None:
-        self._desk.events.tell(Event("job", job.id, who=job.who, said=job.name))
-
-    def told(self, job: Job) -> None:
-        """How far a job is has changed."""
-        self._tell(job)
-
-    def go_on(self) -> None:
-        """Raise ``Stopped`` where the work is to end."""
-        if self._stopping.is_set():
-            raise Stopped
+        self._desk.events.tell("job", job.id, who=job.who, said=job.name)
 
 
 class _Told:
-    """A display of progress that writes it into a job."""
+    """A display of progress that writes it into a job, and ends it where it is to stop.
 
-    def __init__(self, job: Job, jobs: Jobs) -> None:
-        self._job, self._jobs = job, jobs
+    tell : what lets others know of it, now and then.
+    """
+
+    def __init__(self, job: Job, tell: Callable[[Job], None], stopping: Flag) -> None:
+        self._job, self._tell, self._stopping = job, tell, stopping
 
     def track(self, items: Iterable[T], title: str, total: int | None) -> Iterator[T]:
-        job, shown_at = self._job, 0.0
+        shown_at = 0.0
         if total is None and isinstance(items, Sized):
             total = len(items)
-        job.doing, job.done, job.total = title, 0, total
-        self._jobs.go_on()
+        self._report(title, 0, total)
         for done, item in enumerate(items, start=1):
             yield item
-            self._jobs.go_on()
-            job.doing, job.done, job.total = title, done, total
+            self._report(title, done, total)
             if (time_now := time.monotonic()) - shown_at > PAUSE:
                 shown_at = time_now
-                self._jobs.told(job)
+                self._tell(self._job)
+
+    def _report(self, title: str, done: int, total: int | None) -> None:
+        if self._stopping.is_set():
+            raise Stopped
+        self._job.doing, self._job.done, self._job.total = title, done, total
 
 
 CHANGES = ("added", "replaced", "deleted")
 SHOWN = ("average_precision", "one_error")
 
 
-@dataclass(frozen=True, slots=True)
-class LongWork:
-    """Something that takes its time.
-
-    does : the work; it returns what came of it, in words.
-    """
+class LongWork(NamedTuple):
+    """Long work; does : carries it out, and returns what came of it, in words."""
 
     name: str
     label: str
@@ -200,11 +190,10 @@ class LongWork:
 
 def start_work(desk: Desk, name: str, who: str) -> Job:
     """Begin some work by its name."""
-    found = next((work for work in WORKS if work.name == name), None)
-    if found is None:
-        names = ", ".join(work.name for work in WORKS)
-        raise Mistake(f"the work {name!r} is unknown: use {names}")
-    return desk.jobs.start(found.name, found.does, who)
+    works = {work.name: work.does for work in WORKS}
+    if name not in works:
+        raise Mistake(f"the work {name!r} is unknown: use {', '.join(works)}")
+    return desk.jobs.start(name, works[name], who)
 
 
 def _train(project: Project) -> str:

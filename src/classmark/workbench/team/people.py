@@ -26,7 +26,6 @@ SET_PASSWORD = "UPDATE users SET password = ? WHERE name = ?"  # noqa: S105 (no 
 SET_ROLE = "UPDATE users SET role = ? WHERE name = ?"
 SET_DISABLED = "UPDATE users SET disabled = ? WHERE name = ?"
 TOKENS = "SELECT id, owner, role, label, created, expires, revoked, digest FROM tokens"
-NEWEST_FIRST = "ORDER BY created DESC, id"
 ADD_TOKEN = """
 INSERT INTO tokens (id, owner, role, digest, label, created, expires)
 VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -146,11 +145,8 @@ def add_token(
 
 def tokens(store: Store, user: str | None = None) -> list[AccessToken]:
     """All tokens, or those of one person, the newest first; also revoked ones."""
-    if user is None:
-        rows = store.run(f"{TOKENS} {NEWEST_FIRST}")
-    else:
-        rows = store.run(f"{TOKENS} WHERE owner = ? {NEWEST_FIRST}", (user,))
-    return [AccessToken._make(row) for row in rows]
+    mine = "WHERE owner = coalesce(?, owner) ORDER BY created DESC, id"
+    return [AccessToken._make(row) for row in store.run(f"{TOKENS} {mine}", (user,))]
 
 
 def find_token(store: Store, digest: str) -> AccessToken | None:

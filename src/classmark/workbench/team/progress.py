@@ -1,9 +1,9 @@
 """How far the work is, how good the suggestions are, and whether to stop.
 
 Probabilities are measured on documents that the trained model has not learned from:
-those set apart for testing, and those that were decided after it was trained.
-Every document is ranked by what was learned from others before it is decided and
-learned itself, so its first decision measures the ranker honestly (test, then learn).
+those set apart for testing, and those that were decided after it was trained. Every
+document is ranked before it is decided and learned, so its first decision measures the
+ranker honestly (test, then learn).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -22,15 +22,11 @@ from classmark.ranking import top
 from classmark.taxonomy.tree import ACTIVE
 from classmark.workbench.deciding.queue import shuffled
 from classmark.workbench.learning.fit import TEST
-from classmark.workbench.team.decisions import (
-    LabelsGiven,
-    Step,
-    decision_log,
-    step,
-    steps,
-)
+from classmark.workbench.team.decisions import Step, decision_log, step, steps
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from classmark.rankers.text_ranker import TextRanker
     from classmark.workbench.project import Project
     from classmark.workbench.store.store import Store
@@ -78,11 +74,10 @@ def promises(project: Project, *, ask: bool = False) -> Promises:
     folder = project.models.current()
     if folder is None:
         return Promises(reason="no model was trained yet: there are no probabilities")
-    ids = project.once(_unlearned, folder.name)
-    derived = project.state.derived
-    cached: tuple[object, Promises] | None = derived.get(Promises)
-    if cached is not None and cached[0] == (folder.name, len(ids)):
-        return cached[1]
+    ids, derived = project.once(_unlearned), project.state.derived
+    version, earlier = derived.get(Promises, (None, None))
+    if version == (folder.name, len(ids)):
+        return cast("Promises", earlier)
     if len(ids) < FEWEST_DOCUMENTS:
         return Promises(
             len(ids),
@@ -91,28 +86,23 @@ def promises(project: Project, *, ask: bool = False) -> Promises:
         )
     n_documents = min(ASKED, len(ids))
     if not ask and n_documents * max(1, len(project.categories)) > CELLS:
-        earlier = cached[1] if cached is not None else Promises(n_documents)
-        return replace(earlier, waits=True)
-    measured = _measured(project, ids)
+        return replace(earlier or Promises(n_documents), waits=True)
+    measured = _measured(project, folder, ids)
     derived[Promises] = (folder.name, len(ids)), measured
     return measured
 
 
 def _unlearned(project: Project) -> list[str]:
     """Decided documents that the model in service has not learned from."""
-    folder = project.models.current()
-    name = "" if folder is None else folder.name
+    name = cast("Path", project.models.current()).name
     upto = int(project.store.last_event("trained", model=name).get("upto", -1))
     rows = project.store.run(UNLEARNED, (f'%"part":"{TEST}"%', upto))
     return [id_ for (id_,) in rows]
 
 
-def _measured(project: Project, ids: Sequence[str]) -> Promises:
+def _measured(project: Project, folder: Path, ids: Sequence[str]) -> Promises:
     from classmark.workbench.learning.models import as_of_now, open_model, with_votes
 
-    folder = project.models.current()
-    if folder is None:
-        return Promises(reason="no model was trained yet: there are no probabilities")
     model = as_of_now(project, with_votes(project, open_model(folder)))
     if model.calibrator is None:
         return Promises(reason="the model is not calibrated: too few decisions")
@@ -250,6 +240,7 @@ def _read(project: Project) -> Progress:
         values = np.array(log.quality, dtype=np.float64).reshape(len(log.quality), 6)
         counts = dict(log.documents)
     measured = [each for each in decisions if each.is_measured]
+    who = np.array([each.who for each in measured], dtype=object)
     has_effort = ~np.isnan(values[:, 0])
     enough = len(measured) >= FEWEST
     tail = _tail(project, counts)
@@ -268,12 +259,16 @@ def _read(project: Project) -> Progress:
         popular=_mean(
             [e.popular for e, k in zip(measured, has_effort, strict=True) if k]
         ),
-        unordered=_mean([_by_chance(len(e.ranks), choices) for e in measured]),
+        unordered=_mean([expected_rank(len(e.ranks), choices) for e in measured]),
         hint=_hint(recent, state.n_waiting),
         tail=tail,
         unused=len(active - {name for name, _ in tail}),
         days=tuple(sorted(Counter(each.at[:10] for each in decisions).items())),
-        people=_people(decisions, measured, values),
+        people=tuple(
+            Share(name, count, step(mine, len(mine)) if len(mine) else None)
+            for name, count in sorted(Counter(e.who for e in decisions).items())
+            for mine in [values[who == name]]
+        ),
     )
 
 
@@ -284,20 +279,6 @@ def _tail(project: Project, counts: Mapping[int, int]) -> tuple[tuple[str, int],
     return tuple(sorted(counted, key=lambda row: (-row[1], row[0])))
 
 
-def _people(
-    given_decisions: Sequence[LabelsGiven],
-    measured: Sequence[LabelsGiven],
-    values: Floats,
-) -> tuple[Share, ...]:
-    decisions = Counter(each.who for each in given_decisions)
-    who = np.array([each.who for each in measured], dtype=object)
-    return tuple(
-        Share(name, count, step(mine, len(mine)) if len(mine) else None)
-        for name, count in sorted(decisions.items())
-        for mine in [values[who == name]]
-    )
-
-
 def _hint(recent: Step | None, waiting: int) -> Hint | None:
     if recent is None:
         return None
@@ -306,7 +287,7 @@ def _hint(recent: Step | None, waiting: int) -> Hint | None:
     return Hint(recent.documents, wrong, most, waiting)
 
 
-def _by_chance(labels: int, categories: int) -> float:
+def expected_rank(labels: int, categories: int) -> float:
     """The expected rank of the last of some labels in a list without order."""
     return labels * (categories + 1) / (labels + 1)
 

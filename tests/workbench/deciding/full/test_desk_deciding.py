@@ -20,6 +20,7 @@ from classmark.workbench.deciding.decide import (
     version_of,
 )
 from classmark.workbench.deciding.history import history
+from classmark.workbench.deciding.queue import QueueChoice
 from classmark.workbench.deciding.sheet import lay_out
 from classmark.workbench.project import Project
 from classmark.workbench.store.log import require_replayed
@@ -213,7 +214,7 @@ def act_of(desk, step, document):
 
 
 def test_what_is_skipped_comes_last_and_only_for_who_skipped(desk):
-    desk.set_queue("ada", "random")
+    desk.queues.set("ada", QueueChoice("random"))
     first = next_for(desk, "ada")
     saved = skip_for(desk, first, "ada")
     assert saved.next != first

@@ -40,7 +40,7 @@ def test_a_decision_is_learned_soon_and_kept_at_the_end(tmp_path):
         with desk.events.subscribe() as listener:
             say_at(desk, "b1", "bees")
             assert desk.learned(30)
-            kinds = [event.kind for event in listener.waiting()]
+            kinds = [event.kind for event in list(listener)]
         assert kinds == ["decided", "learned"]
         say_at(desk, "c1", "candles")
         assert desk.learned(30)
@@ -224,11 +224,11 @@ def test_what_others_do_is_noticed(tmp_path):
         assert suggest(desk, "wasp nest", 1)[0].category == "wasps"
         with Project(desk.folder) as other:
             train(other)
-        desk.learn_soon()
+        desk.background.wake()
         _until(lambda: desk.service.base == "000001")
         file = desk.folder / FILE
         file.write_text(file.read_text().replace('"shelf"', '"other shelf"'))
-        desk.learn_soon()
+        desk.background.wake()
         _until(lambda: desk.settings.name == "other shelf")
 
 
@@ -292,7 +292,7 @@ def test_too_much_is_left_to_training(tmp_path, monkeypatch):
         assert desk.learned(30)
         with Project(folder) as project:
             train(project)
-        desk.learn_soon()
+        desk.background.wake()
         _until(lambda: desk.model() is not None)
         assert desk.service.learner is not None
         assert suggest(desk, "honey", 1)[0].category == "bees"

@@ -12,19 +12,19 @@ from classmark.workbench.deciding.decide import (
     Decision,
     decide_on,
     note_on,
+    settle,
     skip_for,
     undo_for,
 )
 from classmark.workbench.deciding.history import undo_range
-from classmark.workbench.deciding.opinions import differing, readings
-from classmark.workbench.store.log import Act, require_replayed
-from classmark.workbench.team.agreement import (
-    agreement,
+from classmark.workbench.deciding.opinions import (
+    differing,
     disagreements,
     opinions,
-    settle,
-    to_read_again,
+    readings,
 )
+from classmark.workbench.store.log import Act, require_replayed
+from classmark.workbench.team.agreement import agreement, to_read_again
 from oracles import agreement as slow_alpha
 from oracles import progress as slow
 from projects import new_desk

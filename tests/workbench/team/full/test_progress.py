@@ -7,9 +7,14 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from classmark.workbench.deciding.decide import Decision, Seen, decide_on, undo_for
+from classmark.workbench.deciding.decide import (
+    Decision,
+    Seen,
+    decide_on,
+    settle,
+    undo_for,
+)
 from classmark.workbench.store.log import Act
-from classmark.workbench.team.agreement import settle
 from classmark.workbench.team.decisions import decision_log, quality, steps
 from classmark.workbench.team.plots import PlotAxis, calibration, panels
 from classmark.workbench.team.progress import (

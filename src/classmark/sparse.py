@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from classmark.arrays import Array, Bools, Ints
+from classmark.arrays import Array, Bools, Ints, bounds_of
 from classmark.problems import Mistake
 
 if TYPE_CHECKING:
@@ -151,8 +151,7 @@ def transpose(rows: Rows) -> Rows:
     >>> transpose(rows_from([[0.0, 2.0], [1.0, 3.0]])).values.tolist()
     [1.0, 2.0, 3.0]
     """
-    sizes = np.bincount(rows.columns, minlength=rows.width)
-    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+    starts = bounds_of(np.bincount(rows.columns, minlength=rows.width))
     order = np.argsort(rows.columns, kind="stable")
     owner = np.repeat(np.arange(len(rows), dtype=np.uint32), np.diff(rows.starts))
     return Rows(starts, owner[order], rows.values[order], len(rows))
@@ -165,8 +164,7 @@ def take(rows: Rows, which: ArrayLike) -> Rows:
         index = np.flatnonzero(index)
     index = index.astype(np.int64, copy=False)
     lengths = np.diff(rows.starts)[index]
-    starts = np.zeros(len(index) + 1, np.int64)
-    np.cumsum(lengths, out=starts[1:])
+    starts = bounds_of(lengths)
     shift = np.repeat(rows.starts[index] - starts[:-1], lengths)
     source = np.arange(starts[-1]) + shift
     return Rows(starts, rows.columns[source], rows.values[source], rows.width)
@@ -203,7 +201,7 @@ def keep_values(rows: Rows, mask: Bools) -> Rows:
     """
     if mask.all():
         return rows
-    counted = np.concatenate([np.zeros(1, np.int64), np.cumsum(mask)])
+    counted = bounds_of(mask)
     return Rows(counted[rows.starts], rows.columns[mask], rows.values[mask], rows.width)
 
 

@@ -91,20 +91,15 @@ class DecisionLog:
     def _noted(self, lines: Iterable[Stated], around: set[int]) -> Iterator[Stated]:
         """What stands after each line; the labels that are somebody's own go on."""
         for line in lines:
-            self._stand(line)
+            change = self._stands.add if line.act in LABELS else self._stands.discard
+            stood = len(self._stands)
+            change((line.document, line.category))
+            self.documents[line.category] += len(self._stands) - stood
             if line.within not in around:
                 if not line.who.endswith(IMPORTED):
                     self.readers.setdefault(line.document, set()).add(line.who)
                 if line.act in LABELS:
                     yield line
-
-    def _stand(self, line: Stated) -> None:
-        pair, stood = (line.document, line.category), len(self._stands)
-        if line.act in LABELS:
-            self._stands.add(pair)
-        else:
-            self._stands.discard(pair)
-        self.documents[line.category] += len(self._stands) - stood
 
     def _give(self, group: list[Stated]) -> None:
         first, names = group[0], [line.category for line in group]
@@ -140,19 +135,15 @@ def at_once(lines: Iterable[Stated]) -> Iterator[list[Stated]]:
     """Labels of one decision: within one act, or one right after the other."""
     group: list[Stated] = []
     for line in lines:
-        if group and not _continues(group, line):
+        if group and not (
+            (group[0].who, group[0].document) == (line.who, line.document)
+            and (line.within == group[0].seq or line.seq == group[-1].seq + 1)
+        ):
             yield group
             group = []
         group.append(line)
     if group:
         yield group
-
-
-def _continues(group: list[Stated], line: Stated) -> bool:
-    last = group[-1]
-    if (last.who, last.document) != (line.who, line.document):
-        return False
-    return line.within == group[0].seq or line.seq == last.seq + 1
 
 
 FIVE = 5
@@ -257,7 +248,6 @@ def steps(values: Floats, most: int = 24, least: int = 10) -> list[Step]:
 
 def step(values: Floats, upto: int) -> Step:
     """The means of one stretch; efforts that are unknown are left out of theirs."""
-    effort = values[:, 0][~np.isnan(values[:, 0])]
-    means = values[:, 1:].mean(axis=0).tolist()
-    looked_at = float(effort.mean()) if len(effort) else float("nan")
-    return Step(upto, len(values), looked_at, *means)
+    efforts = values[~np.isnan(values[:, 0]), 0]
+    effort = float(efforts.mean()) if len(efforts) else float("nan")
+    return Step(upto, len(values), effort, *values[:, 1:].mean(axis=0).tolist())

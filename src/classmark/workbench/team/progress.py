@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from classmark.arrays import Bools, Floats
 from classmark.measures import calibration_error, reliability
 from classmark.ranking import top
 from classmark.taxonomy.tree import ACTIVE
@@ -27,7 +26,6 @@ from classmark.workbench.team.decisions import Step, decision_log, step, steps
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from classmark.rankers.text_ranker import TextRanker
     from classmark.workbench.project import Project
     from classmark.workbench.store.store import Store
 
@@ -107,9 +105,15 @@ def _measured(project: Project, folder: Path, ids: Sequence[str]) -> Promises:
     if model.calibrator is None:
         return Promises(reason="the model is not calibrated: too few decisions")
     chosen = shuffled(ids, "calibration")[:ASKED]
-    pairs = list(_shown(project, model, chosen))
-    likely = np.concatenate([p for p, _ in pairs])
-    true = np.concatenate([came for _, came in pairs])
+    likely: list[float] = []  # of the first ten categories of each document
+    true: list[bool] = []
+    for record in map(project.store.record, chosen):
+        scores = model.scores([project.text_of(record)])
+        ranked = np.flatnonzero(np.isfinite(scores[0]))
+        best = top(scores[0, ranked], min(SUGGESTIONS, len(ranked)))
+        probabilities: Any = model.probabilities(scores[:, ranked])
+        likely += probabilities[0, best].tolist()
+        true += [model.categories[at] in record.labels for at in ranked[best].tolist()]
     seen = reliability(likely, true, BINS)
     bins = zip(seen.promised, seen.kept, seen.counts, strict=True)
     return Promises(
@@ -117,20 +121,6 @@ def _measured(project: Project, folder: Path, ids: Sequence[str]) -> Promises:
         tuple(Bin(float(p), float(k), int(n)) for p, k, n in bins if n),
         calibration_error(likely, true, BINS),
     )
-
-
-def _shown(
-    project: Project, model: TextRanker, ids: Sequence[str]
-) -> Iterator[tuple[Floats, Bools]]:
-    """Of each document the probabilities of the first ten, and whether they hold."""
-    for id_ in ids:
-        record = project.store.record(id_)
-        scores = model.scores([project.text_of(record)])
-        ranked = np.flatnonzero(np.isfinite(scores[0]))
-        likely: Any = model.probabilities(scores[:, ranked])
-        best = top(scores[0, ranked], min(SUGGESTIONS, len(ranked)))
-        names = [model.categories[at] in record.labels for at in ranked[best].tolist()]
-        yield likely[0, best], np.array(names)
 
 
 RECENT = 100  # decisions that "now" means

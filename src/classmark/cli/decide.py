@@ -242,7 +242,7 @@ def agreement(
 
 
 def _agreement_parts(
-    agreed: agreeing.Agreed, differing: Sequence[agreeing.Disagreement], top: int
+    agreed: agreeing.Agreed, differing: Sequence[opinions.Disagreement], top: int
 ) -> Iterator[Table | Text]:
     """How far people agree, and the last ``top`` documents on which they differ."""
     if not agreed.documents:

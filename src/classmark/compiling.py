@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from importlib import import_module
@@ -32,14 +33,12 @@ def compile_ahead(group: str, say: Callable[[str], None]) -> None:
     if group == DEMO:
         kernels = {name: [types] for name, types in declared()[DEMO].items()}
     say(f"compiling {len(kernels)} kernels, once per version")
-    rooms: dict[str, list[str]] = {}
-    for name in kernels:
-        rooms.setdefault(name.rpartition(".")[0], []).append(name)
+    rooms: dict[str, dict[str, list[str]]] = defaultdict(dict)
+    for name, types in kernels.items():
+        rooms[name.rpartition(".")[0]][name] = types
     with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
-        jobs = [
-            pool.submit(compile_kernels, room, {n: kernels[n] for n in names})
-            for room, names in sorted(rooms.items(), key=lambda r: r[0] not in HEAVY)
-        ]
+        order = sorted(rooms, key=lambda room: room not in HEAVY)
+        jobs = [pool.submit(compile_kernels, room, rooms[room]) for room in order]
         for job in track(as_completed(jobs), "rooms of kernels", len(jobs)):
             job.result()
     done.touch()

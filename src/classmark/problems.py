@@ -15,16 +15,7 @@ class Mistake(ValueError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the message and all attributes: mistakes cross machines."""
-        return _again, (type(self), self.args, vars(self))
-
-
-def _again(
-    kind: type[Mistake], args: tuple[Any, ...], facts: dict[str, Any]
-) -> Mistake:
-    mistake = kind.__new__(kind, *args)
-    mistake.args = args
-    vars(mistake).update(facts)
-    return mistake
+        return type(self).__new__, (type(self), *self.args), vars(self)
 
 
 class UnreadableFile(Mistake):

@@ -7,7 +7,7 @@ installed (the command line does so when its output is a terminal).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Protocol, TypeVar
 
@@ -38,10 +38,15 @@ def working(title: str) -> Iterator[None]:
 
 
 @contextmanager
-def shown_by(display: Display) -> Iterator[None]:
-    """Use ``display`` for everything tracked inside."""
-    token = _display.set(display)
+def installed(variable: ContextVar[T], value: T) -> Iterator[None]:
+    """Let a variable have a value inside."""
+    token = variable.set(value)
     try:
         yield
     finally:
-        _display.reset(token)
+        variable.reset(token)
+
+
+def shown_by(display: Display) -> AbstractContextManager[None]:
+    """Use ``display`` for everything tracked inside."""
+    return installed(_display, display)

@@ -8,12 +8,12 @@ They run here, one after the other, unless a spreader is installed (:func:`sprea
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from classmark.progress import track
+from classmark.progress import installed, track
 
 T = TypeVar("T")
 Work = Callable[..., T]
@@ -60,19 +60,13 @@ def spread(
     >>> spread(pow, [2, 3], [2])
     [4, 9]
     """
-    results = dict(track(_done(work, tasks, shared), title, len(tasks)))
-    return [results[number] for number in range(len(tasks))]
-
-
-def _done(
-    work: Work[T], tasks: Sequence[Any], shared: Sequence[Any]
-) -> Iterator[tuple[int, T]]:
     spreader = _spreader.get()
     if spreader is not None and len(tasks) > 1:
-        yield from spreader.spread(work, tasks, shared)
-        return
-    for number, task in enumerate(tasks):
-        yield number, work(task, *shared)
+        done = spreader.spread(work, tasks, shared)
+    else:
+        done = ((number, work(task, *shared)) for number, task in enumerate(tasks))
+    results = dict(track(done, title, len(tasks)))
+    return [results[number] for number in range(len(tasks))]
 
 
 def spreader() -> Spreader | None:
@@ -80,11 +74,6 @@ def spreader() -> Spreader | None:
     return _spreader.get()
 
 
-@contextmanager
-def spread_by(spreader: Spreader) -> Iterator[None]:
+def spread_by(spreader: Spreader) -> AbstractContextManager[None]:
     """Use ``spreader`` for all tasks spread inside."""
-    token = _spreader.set(spreader)
-    try:
-        yield
-    finally:
-        _spreader.reset(token)
+    return installed(_spreader, spreader)

@@ -147,8 +147,7 @@ def open_folder(folder: Path, format_: str, version: int) -> SavedFolder:
 
 def saved_settings(folder: Path) -> dict[str, Any]:
     """The settings of a saved folder, whose arrays are not looked at."""
-    settings: dict[str, Any] = _read_manifest(folder)["settings"]
-    return settings
+    return dict(_read_manifest(folder)["settings"])
 
 
 def pack_strings(strings: Sequence[str]) -> tuple[NDArray[np.uint8], Ints]:
@@ -165,8 +164,7 @@ def pack_strings(strings: Sequence[str]) -> tuple[NDArray[np.uint8], Ints]:
 def unpack_strings(blob: NDArray[np.uint8], offsets: Ints) -> list[str]:
     """The strings that :func:`pack_strings` packed."""
     raw = blob.tobytes()
-    ends = offsets.tolist()
-    return [raw[start:end].decode() for start, end in pairwise(ends)]
+    return [raw[start:end].decode() for start, end in pairwise(offsets.tolist())]
 
 
 class Generations:

@@ -12,9 +12,8 @@ from classmark.workbench.categories.edit import rename
 from classmark.workbench.deciding.decide import Decision, decide_on
 from classmark.workbench.team.people import (
     add_user,
+    change_user,
     find_user,
-    set_password,
-    set_role,
     tokens,
     users,
 )
@@ -182,14 +181,14 @@ def test_a_new_password_ends_the_sessions(enter, desk, team):
     assert enter("carl").answer.status_code == 401
     carl = enter("carl", new["password"])
     assert carl.get("/settings/me").status_code == 200
-    set_password(desk.store, "carl", HASHED)  # by another process
+    change_user(desk.store, "carl", password=HASHED)  # by another process
     team.state.identity.forget()  # two seconds later
     assert carl.get("/settings/me").url.path == "/enter"
 
 
 def test_a_role_taken_away_elsewhere_holds_soon(enter, desk, team):
     ada = enter("ada")
-    set_role(desk.store, "ada", "reader")
+    change_user(desk.store, "ada", role="reader")
     team.state.identity.forget()
     assert ada.get("/settings/people").status_code == 403
 

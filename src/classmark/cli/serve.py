@@ -82,7 +82,7 @@ def users_role(
     role: str = option(ROLE, ...),
 ) -> str:
     """Let a user be a reader, a classifier or an admin."""
-    people.set_role(project.store, name, role)
+    people.change_user(project.store, name, role=role)
     return f"{name} is now {role}"
 
 
@@ -90,14 +90,15 @@ def users_role(
 def users_password(project: Project = DIR, name: str = NAME) -> str:
     """Give a user another password; their sessions end."""
     people.user_of(project.store, name)
-    people.set_password(project.store, name, auth.hash_password(_password(), name))
+    hashed = auth.hash_password(_password(), name)
+    people.change_user(project.store, name, password=hashed)
     return f"{name} has a new password"
 
 
 @command()
 def users_remove(project: Project = DIR, name: str = NAME) -> str:
     """Let a user log in no more; what they decided keeps their name."""
-    people.disable(project.store, name)
+    people.change_user(project.store, name, disabled=True)
     return f"{name} may not log in any more"
 
 

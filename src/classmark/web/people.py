@@ -209,13 +209,7 @@ def _change_user(
     hashed = None if password is None else auth.hash_password(password, name)
     with me.desk.writing() as project:
         store = project.store
-        people.user_of(store, name)
-        if hashed is not None:
-            people.set_password(store, name, hashed)
-        if disabled is not None:
-            people.disable(store, name, disabled=disabled)
-        if role is not None:
-            people.set_role(store, name, role)
+        people.change_user(store, name, password=hashed, role=role, disabled=disabled)
         changes_rights = role is not None or disabled
         if changes_rights and not people.has_admin(store) and not state.doors.code:
             raise Mistake("nobody would be an admin any more: make another one first")

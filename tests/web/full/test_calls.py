@@ -283,7 +283,7 @@ def test_what_happens_is_told(reader, desk):
     async def listened():
         found = event_lines(desk, 30, lambda: True)
         yield await anext(found)
-        desk.events.tell("decided", 7, "new-0", "ada")
+        desk.events.tell("decided", 7, document="new-0", who="ada")
         yield await anext(found)
         await found.aclose()
 

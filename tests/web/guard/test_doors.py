@@ -7,7 +7,7 @@ from classmark.web.guard.auth import fits, hash_password
 from classmark.web.guard.gate import doors_of, is_loopback
 from classmark.web.serve import Entrance, listen, serve_project
 from classmark.workbench.project import Project
-from classmark.workbench.team.people import add_user, disable
+from classmark.workbench.team.people import add_user, change_user
 
 HASHED = "$argon2id$v=19$m=8,t=1,p=1$c29tZXNhbHQ$aGFzaA"
 OPEN = ".".join("0000")
@@ -25,7 +25,7 @@ def test_other_addresses_need_an_admin(project_folder, host):
     with Project(project_folder) as project:
         add_user(project.store, "rita", HASHED, "reader")
         add_user(project.store, "otto", HASHED, "admin")
-        disable(project.store, "otto")
+        change_user(project.store, "otto", disabled=True)
     with pytest.raises(Mistake, match="no admin"):
         served(project_folder, host)
 

@@ -105,7 +105,7 @@ class Events:
 
     >>> events = Events()
     >>> with events.subscribe() as listener:
-    ...     events.tell("decided", 7, "d1")
+    ...     events.tell("decided", 7)
     ...     listener.popleft().number
     7
     """
@@ -126,66 +126,12 @@ class Events:
             with self._lock:
                 del self._listeners[id(listener)]
 
-    def tell(
-        self,
-        kind: str,
-        number: int = 0,
-        document: str = "",
-        who: str = "",
-        said: str = "",
-    ) -> None:
+    def tell(self, kind: str, number: int = 0, **facts: str) -> None:
         """Tell everybody of an event."""
-        event = Event(kind, number, document, who, said)
+        event = Event(kind, number, **facts)
         with self._lock:
             for listener in self._listeners.values():
                 listener.append(event)
-
-
-class Commits:
-    """Writes wait for the one that is being synced, then go to disk together.
-
-    So one sync serves all who came meanwhile, and nobody is told "saved" before it.
-    """
-
-    def __init__(self, lock: RLock) -> None:
-        self._lock = lock
-        self._waiting: deque[tuple[Callable[[Project], Any], Future[Any]]] = deque()
-
-    def write(self, project: Project, act: Callable[[Project], T]) -> T:
-        """Write something; it is on disk when this returns.
-
-        ``act`` may be run with another thread's project, beside other acts.
-        """
-        if project.store.engine.in_transaction:
-            raise RuntimeError("desk.write within desk.writing: write with the project")
-        written: Future[T] = Future()
-        self._waiting.append((act, written))
-        with self._lock:
-            if not written.done():
-                self._write_all(project)
-        return written.result()
-
-    def _write_all(self, project: Project) -> None:
-        """Write what waits, each all or nothing, in one transaction."""
-        run, results = project.store.run, []
-        together = [self._waiting.popleft() for _ in range(len(self._waiting))]
-        try:
-            with project.store.transaction():
-                for act, written in together:
-                    run("SAVEPOINT one")
-                    try:
-                        results.append((written, act(project)))
-                    except BaseException as problem:  # noqa: BLE001 (told to its writer)
-                        run("ROLLBACK TO one")
-                        written.set_exception(problem)
-                    run("RELEASE one")
-        except BaseException as problem:
-            for _, written in together:
-                if not written.done():
-                    written.set_exception(problem)
-            raise
-        for written, result in results:
-            written.set_result(result)
 
 
 LOOK = 1.0  # seconds between two looks at what others have done
@@ -323,7 +269,7 @@ class Desk(Project):
         self._opened: list[Store] = []
         self._opening, self._writing = Lock(), RLock()
         super().__init__(folder, shared=True)
-        self._commits = Commits(self._writing)
+        self._waiting: deque[tuple[Callable[[Project], Any], Future[Any]]] = deque()
         self.events, self.claims = Events(), Claims()
         self.jobs, self.queues, self.guesses = Jobs(self), Queues(self), Guesses(self)
         self.sheets, self.examples = Sheets(), CategoryExamples()
@@ -386,13 +332,43 @@ class Desk(Project):
         self._written()
 
     def write(self, act: Callable[[Project], T]) -> T:
-        """Write something, together with what other threads write at the moment.
+        """Write something; it is on disk when this returns, all or nothing.
 
-        It is on disk when this returns; ``act`` is all or nothing.
+        Writes wait for the one that is being synced, then go to disk together: one sync
+        serves all who came meanwhile. So another thread may run ``act``.
         """
-        result = self._commits.write(self, act)
+        if self.store.engine.in_transaction:
+            raise RuntimeError("desk.write within desk.writing: write with the project")
+        written: Future[T] = Future()
+        self._waiting.append((act, written))
+        with self._writing:
+            if not written.done():
+                self._write_all()
+        result = written.result()
         self._written()
         return result
+
+    def _write_all(self) -> None:
+        """Write what waits, each all or nothing, in one transaction."""
+        run, results = self.store.run, []
+        together = [self._waiting.popleft() for _ in range(len(self._waiting))]
+        try:
+            with self.store.transaction():
+                for act, written in together:
+                    run("SAVEPOINT one")
+                    try:
+                        results.append((written, act(self)))
+                    except BaseException as problem:  # noqa: BLE001 (told to its writer)
+                        run("ROLLBACK TO one")
+                        written.set_exception(problem)
+                    run("RELEASE one")
+        except BaseException as problem:
+            for _, written in together:
+                if not written.done():
+                    written.set_exception(problem)
+            raise
+        for written, result in results:
+            written.set_result(result)
 
     def after_write(
         self,
@@ -413,7 +389,8 @@ class Desk(Project):
             self.queues.unskip(document)
         self.examples.forget(categories)
         first = documents[0] if len(documents) == 1 else ""
-        self.events.tell("decided", logged.numbers[0], first, who, logged.said)
+        number = logged.numbers[0]
+        self.events.tell("decided", number, document=first, who=who, said=logged.said)
 
     def change_settings(self, values: Mapping[str, str], who: str) -> list[str]:
         """Change the project's settings; return the names of those that differ."""

@@ -22,9 +22,11 @@ ROLES = ("reader", "classifier", "admin")
 PREFIX = "cmk_"  # by which a secret is recognized wherever it turns up
 ACCOUNTS = "SELECT name, password, role, added, disabled FROM users"
 ADD_ACCOUNT = "INSERT INTO users (name, password, role, added) VALUES (?, ?, ?, ?)"
-SET_PASSWORD = "UPDATE users SET password = ? WHERE name = ?"  # noqa: S105 (no password)
-SET_ROLE = "UPDATE users SET role = ? WHERE name = ?"
-SET_DISABLED = "UPDATE users SET disabled = ? WHERE name = ?"
+CHANGE_ACCOUNT = """
+UPDATE users SET password = coalesce(?, password), role = coalesce(?, role),
+  disabled = coalesce(?, disabled)
+WHERE name = ?
+"""
 TOKENS = "SELECT id, owner, role, label, created, expires, revoked, digest FROM tokens"
 ADD_TOKEN = """
 INSERT INTO tokens (id, owner, role, digest, label, created, expires)
@@ -103,24 +105,26 @@ def user_of(store: Store, name: str) -> Account:
     return user
 
 
-def set_password(store: Store, name: str, password: str) -> None:
-    """Give a person another password. password : its hash."""
-    _require_hash(password)
-    _change(store, name, SET_PASSWORD, password)
+def change_user(
+    store: Store,
+    name: str,
+    *,
+    password: str | None = None,
+    role: str | None = None,
+    disabled: bool | None = None,
+) -> None:
+    """Change what is not None. password : its hash.
 
-
-def set_role(store: Store, name: str, role: str) -> None:
-    """Let a person be a reader, a classifier or an admin."""
-    _require_role(role)
-    _change(store, name, SET_ROLE, role)
-
-
-def disable(store: Store, name: str, *, disabled: bool = True) -> None:
-    """Let a person log in no more, nor any token of theirs, or let them again.
-
-    Their acts keep their name.
+    disabled : they may not log in, nor any token of theirs; their acts keep their name.
     """
-    _change(store, name, SET_DISABLED, int(disabled))
+    if password is not None:
+        _require_hash(password)
+    if role is not None:
+        _require_role(role)
+    with store.transaction():
+        user_of(store, name)
+        flag = None if disabled is None else int(disabled)
+        store.run(CHANGE_ACCOUNT, (password, role, flag, name))
 
 
 def add_token(
@@ -178,12 +182,6 @@ def digest_of(secret: str) -> str:
 
 def _account(row: tuple[str, str, str, str, int]) -> Account:
     return Account._make((*row[:-1], bool(row[-1])))
-
-
-def _change(store: Store, name: str, sql: str, value: str | int) -> None:
-    with store.transaction():
-        user_of(store, name)
-        store.run(sql, (value, name))
 
 
 def _require_role(role: str) -> None:

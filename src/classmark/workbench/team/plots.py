@@ -10,6 +10,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from classmark.figures import Scale, linear_ticks, log_ticks, spread
+from classmark.figures import number as whole
 
 if TYPE_CHECKING:
     from classmark.workbench.team.decisions import Step
@@ -23,15 +24,6 @@ WIDEST = 28  # bar
 DAYS = 30  # shown, the last ones
 MANY = 50  # categories in the table of the tail
 MEASURED = "decisions measured"
-
-
-def whole(value: float) -> str:
-    """A count, or a number with what decimals it needs.
-
-    >>> whole(1200.0), whole(0.5)
-    ('1,200', '0.5')
-    """
-    return f"{value:,.0f}" if value == round(value) else f"{value:g}"
 
 
 def percent(value: float) -> str:

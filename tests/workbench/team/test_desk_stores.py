@@ -16,6 +16,7 @@ from classmark.workbench.deciding.decide import (
     undo_for,
 )
 from classmark.workbench.deciding.inbox import Filters, inbox
+from classmark.workbench.deciding.queue import QueueChoice
 from classmark.workbench.deciding.sheet import lay_out
 from classmark.workbench.deciding.suggest import suggest
 from classmark.workbench.learning.train import rebuild

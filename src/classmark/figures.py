@@ -461,15 +461,13 @@ def _labels(panel: Panel, x: Scale, y: Scale, side: str) -> list[str]:
     ends = [panel.drawable(curve.points)[end] for curve in panel.labelled]
     heights = [y.at(up) for _, up in ends]
     places = spread(heights, ROW, y.last + FONT / 2, y.first - FONT / 2)
-    drawn = []
-    for curve, (across, _), place in zip(panel.labelled, ends, places, strict=True):
-        at = x.at(across) + shift, place + RISE
-        label = text(
-            *at, curve.name, curve.color, text_anchor=anchor, stroke=PAPER,
-            stroke_width=4, paint_order="stroke",
-        )  # fmt: skip
-        drawn.append(label)
-    return drawn
+    return [
+        text(
+            x.at(across) + shift, place + RISE, curve.name, curve.color,
+            text_anchor=anchor, stroke=PAPER, stroke_width=4, paint_order="stroke",
+        )
+        for curve, (across, _), place in zip(panel.labelled, ends, places, strict=True)
+    ]  # fmt: skip
 
 
 def _widest(series: Sequence[Series]) -> float:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -60,7 +61,8 @@ class DecisionLog:
         self.quality: list[tuple[float, ...]] = []
         self.documents: Counter[int] = Counter()
         self.readers: dict[str, set[str]] = {}
-        self._used = Used(categories)
+        self._uses = Counter[int]()
+        self._at_least = Counter({0: categories})  # uses → how many have them, or more
         self._stands: set[tuple[str, int]] = set()
         self._labelled: set[str] = set()
         self._last: Stated | None = None
@@ -105,15 +107,23 @@ class DecisionLog:
         first, names = group[0], [line.category for line in group]
         if not first.who.endswith(IMPORTED):
             is_first = first.document not in self._labelled
-            popular = max(map(self._used.place, names)) if is_first else 0.0
+            popular = max(map(self._place, names)) if is_first else 0.0
             ranks = tuple([line.rank for line in group])
             decision = LabelsGiven(first.at, first.who, ranks, is_first, popular)
             self.made.append(decision)
             if decision.is_measured:
                 self.quality.append(quality(decision.ranks))
         self._labelled.add(first.document)
-        self._used.add(names)
+        for name in names:
+            self._uses[name] += 1
+            self._at_least[self._uses[name]] += 1
         self._last = group[-1]
+
+    def _place(self, category: int) -> float:
+        """The place among the most used so far, the mean one of those used as often."""
+        uses = self._uses[category]
+        above = self._at_least[uses + 1]
+        return above + (max(self._at_least[uses] - above, 1) + 1) / 2
 
 
 @contextmanager
@@ -189,26 +199,6 @@ class Step:
     average_precision: float
 
 
-class Used:
-    """How often categories were used so far, and their places in that order."""
-
-    def __init__(self, categories: int) -> None:
-        self._counts = Counter[int]()
-        self._at_least = Counter({0: categories})  # count → how many have it, or more
-
-    def place(self, category: int) -> float:
-        """The place of a category, the mean one of those used as often."""
-        count = self._counts[category]
-        above = self._at_least[count + 1]
-        return above + (max(self._at_least[count] - above, 1) + 1) / 2
-
-    def add(self, categories: Iterable[int]) -> None:
-        """Count some as used once more."""
-        for category in categories:
-            self._counts[category] += 1
-            self._at_least[self._counts[category]] += 1
-
-
 def quality(ranks: Iterable[int | None]) -> tuple[float, ...]:
     """The measures of ``Step`` for the right labels of one document, by their ranks.
 
@@ -241,7 +231,7 @@ def steps(values: Floats, most: int = 24, least: int = 10) -> list[Step]:
     edges = np.linspace(0, len(values), many + 1).round().astype(int)
     return [
         step(values[low:high], high)
-        for low, high in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
+        for low, high in pairwise(edges.tolist())
         if high > low
     ]
 

@@ -53,6 +53,9 @@ FORMAT, VERSION = "classmark-indexed", 1
 JOB = "index"
 Digests = dict[str, int]
 Anchors = Mapping[str, str]  # document → the texts of the links to it
+LAST_CHANGE = """
+SELECT what FROM events WHERE what IN ('indexed', 'imported') ORDER BY seq DESC LIMIT 1
+"""
 FACTS = (
     "SELECT count(*), coalesce(max(number), 0), coalesce(sum(length(fields)), 0) "
     "FROM documents"
@@ -405,12 +408,8 @@ def index_folder(project: Project) -> Path:
 
 def is_stale(project: Project) -> bool:
     """Say whether documents were imported after the index was made."""
-    newest = "SELECT coalesce(max(seq), 0) FROM events WHERE what = ?"
-    indexed, imported = (
-        project.store.run(newest, (event,)).fetchone()[0]
-        for event in ("indexed", "imported")
-    )
-    return bool(imported > indexed)
+    last = project.store.run(LAST_CHANGE).fetchone()
+    return last is not None and last[0] == "imported"
 
 
 def _settings(project: Project, *, positions: bool) -> dict[str, Any]:
@@ -451,13 +450,10 @@ def _update(
         gone = [id_ for id_ in before if id_ not in after]
         counts["deleted"] = len(gone)
         index.delete(gone)
-    except BaseException:
-        index.discard()
-        raise
-    if any(counts.values()):
-        index.commit()
-    else:
-        index.discard()
+        if any(counts.values()):
+            index.commit()
+    finally:
+        index.discard()  # what is not committed
     return counts
 
 

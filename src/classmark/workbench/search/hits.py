@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from classmark.text.analyzer import Analyzer
@@ -81,32 +82,28 @@ def snippet_of(
 
 
 def snippet(
-    text: str, terms: Container[str], analyzer: Analyzer
+    text: str, terms: Container[str], analyzer: Analyzer, *, whole: bool = False
 ) -> tuple[SnippetPiece, ...]:
-    """The part of a text with most of the terms, in pieces."""
-    runs = list(_RUN.finditer(text))
-    hits = list(_hits(runs, terms, analyzer))
-    first = _best_start(hits)
-    last = min(first + WIDTH, len(runs))
-    if first >= last:
-        return (SnippetPiece(" ".join(text.split())),)
-    pieces = _marked(text, runs, first, last, {place for place, _ in hits})
-    before = [SnippetPiece("… ")] if first else []
-    after = [SnippetPiece(" …")] if last < len(runs) else []
-    return (*before, *pieces, *after)
+    """The part of a text with most of the terms, or the whole text, in pieces.
 
-
-def highlighted(
-    text: str, terms: Container[str], analyzer: Analyzer
-) -> tuple[SnippetPiece, ...]:
-    """A whole text, such as a title, in pieces.
-
-    >>> [piece.text for piece in highlighted("Of bees", {"bee"}, Analyzer())]
+    >>> [piece.text for piece in snippet("Of bees", {"bee"}, Analyzer(), whole=True)]
     ['Of ', 'bees']
     """
     runs = list(_RUN.finditer(text))
-    hits = {place for place, _ in _hits(runs, terms, analyzer)}
-    return tuple(_marked(text, runs, 0, len(runs), hits))
+    hits = list(_hits(runs, terms, analyzer))
+    first = 0 if whole else _best_start(hits)
+    last = len(runs) if whole else min(first + WIDTH, len(runs))
+    start = runs[first].start() if first else 0
+    end = runs[last].start() if last < len(runs) else len(text)
+    spans = [runs[place].span() for place, _ in hits if first <= place < last]
+    edges = pairwise([start, *chain(*spans), end])
+    texts = [_BLANKS.sub(" ", text[low:high]) for low, high in edges]
+    texts[0] = texts[0].lstrip()
+    texts[-1] = texts[-1].rstrip()
+    pieces = [SnippetPiece(each, at % 2 == 1) for at, each in enumerate(texts) if each]
+    before = [SnippetPiece("… ")] if first else []
+    after = [SnippetPiece(" …")] if last < len(runs) else []
+    return (*before, *pieces, *after)
 
 
 def _hits(
@@ -134,21 +131,3 @@ def _best_start(hits: list[tuple[int, str]]) -> int:
         if size > most:
             best, most = hits[low][0], size
     return max(0, best - 4)
-
-
-def _marked(
-    text: str, runs: list[re.Match[str]], first: int, last: int, hits: set[int]
-) -> list[SnippetPiece]:
-    """Return the words from first to last in pieces, blanks as one."""
-    start = 0 if first == 0 else runs[first].start()
-    end = len(text) if last == len(runs) else runs[last].start()
-    pieces, at = [], start
-    for place in sorted(hits & set(range(first, last))):
-        run = runs[place]
-        pieces += [SnippetPiece(text[at : run.start()]), SnippetPiece(run[0], hit=True)]
-        at = run.end()
-    pieces.append(SnippetPiece(text[at:end]))
-    line = [SnippetPiece(_BLANKS.sub(" ", each.text), each.hit) for each in pieces]
-    line[0] = SnippetPiece(line[0].text.lstrip(), line[0].hit)
-    line[-1] = SnippetPiece(line[-1].text.rstrip(), line[-1].hit)
-    return [each for each in line if each.text]

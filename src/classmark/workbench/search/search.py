@@ -27,7 +27,7 @@ from classmark.problems import Mistake
 from classmark.validation import require_k
 from classmark.workbench.search import index as indexing
 from classmark.workbench.search.clicks import log_impression
-from classmark.workbench.search.hits import DocumentHit, highlighted, snippet_of
+from classmark.workbench.search.hits import DocumentHit, snippet, snippet_of
 from classmark.workbench.search.links import chances
 from classmark.workbench.store.store import title_of
 
@@ -377,7 +377,7 @@ def _shown(
         document = documents.get(hit.id)
         title = "" if document is None else title_of(document)
         text = () if document is None else snippet_of(document, terms, analyzer)
-        heading = highlighted(title or hit.id, terms, analyzer)
+        heading = snippet(title or hit.id, terms, analyzer, whole=True)
         mine = parts.get(hit.id, {})
         shown.append(DocumentHit(rank, hit.id, title, hit.score, mine, text, heading))
     return tuple(shown)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from fastapi import APIRouter, Form, Query
@@ -19,7 +19,7 @@ from classmark.web.render import by_the_clock, evidence, fragment, page, redirec
 from classmark.workbench.deciding import decide as deciding
 from classmark.workbench.deciding import suggest as suggesting
 from classmark.workbench.deciding.decide import Conflict, Decision, SavedDecision, Seen
-from classmark.workbench.deciding.history import first_not_own
+from classmark.workbench.deciding.history import HistoryFilter, first_not_own
 from classmark.workbench.deciding.opinions import differing, disagreements, opinions
 from classmark.workbench.deciding.sheet import (
     Choice,
@@ -34,9 +34,6 @@ from classmark.workbench.store.log import now
 from classmark.workbench.team.agreement import to_read_again
 from classmark.workbench.team.desk import Desk
 from classmark.workbench.team.progress import pace
-
-if TYPE_CHECKING:
-    from classmark.workbench.deciding.history import HistoryFilter
 
 pages = APIRouter()
 api = fields.calls("decide")

@@ -8,7 +8,7 @@ from dataclasses import is_dataclass
 from math import isfinite
 from pathlib import Path as FilePath
 from types import SimpleNamespace, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, Union, get_args, get_origin
 from typing import get_type_hints as hints_of
 
 from fastapi import APIRouter, Path, Query
@@ -25,13 +25,11 @@ from pydantic import (
 )
 from starlette.background import BackgroundTask
 
+from classmark.taxonomy.tree import Category
 from classmark.web.guard.errors import Missing, or_missing
 from classmark.workbench.results import Logged
-
-if TYPE_CHECKING:
-    from classmark.taxonomy.tree import Category
-    from classmark.workbench.store.log import JudgedRecord
-    from classmark.workbench.team.desk import Desk
+from classmark.workbench.store.log import JudgedRecord
+from classmark.workbench.team.desk import Desk
 
 VERSION = "/api/v1"
 REFERENCE = "#/components/schemas/{model}"
@@ -243,17 +241,11 @@ def _answered(hint: Any) -> Any:
     return hint
 
 
-class Written(CallAnswer):
+class Written(CallAnswer, of=Logged):
     """What was written to the log: the numbers given, and in words."""
 
     numbers: list[int] = Field(examples=[[231]])
     said: str = Field(examples=["b7: assign bees"])
-
-
-def written(*logged: Logged) -> Written:
-    """What was logged, as it is answered."""
-    numbers = [number for each in logged for number in each.numbers]
-    return Written(numbers=numbers, said="; ".join(each.said for each in logged))
 
 
 def as_json(model: BaseModel) -> Response:
@@ -265,10 +257,9 @@ def sent_once(
     path: FilePath, remove: Callable[[], None], media_type: str | None = None
 ) -> FileResponse:
     """A file under its own name, which is removed once it is sent."""
-    task = BackgroundTask(remove)
-    return FileResponse(
-        path, filename=path.name, media_type=media_type, background=task
-    )
+    sent = FileResponse(path, filename=path.name, media_type=media_type)
+    sent.background = BackgroundTask(remove)
+    return sent
 
 
 def record_named(desk: Desk, id_: str) -> JudgedRecord:

@@ -18,7 +18,7 @@ from starlette.datastructures import UploadFile
 
 from classmark.problems import Mistake
 from classmark.web import fields
-from classmark.web.guard.auth import Admin, Classifier, Reader
+from classmark.web.guard.auth import Admin, Caller, Classifier, Reader
 from classmark.web.guard.errors import Missing, or_missing
 from classmark.web.render import fragment, page, redirect
 from classmark.web.settings import STARTED
@@ -65,7 +65,7 @@ async def upload_form(me: Admin) -> RedirectResponse:
         file = form.get("file")
         if not isinstance(file, UploadFile) or not file.filename:
             raise Mistake("no file was sent: choose one")
-        upload = await _received(me.desk, file.filename, me.name, _pieces(file))
+        upload = await _received(me, file.filename, _pieces(file))
     return redirect(f"/files/waiting/{upload.token}")
 
 
@@ -123,13 +123,13 @@ async def _pieces(file: UploadFile) -> AsyncIterator[bytes]:
 
 
 async def _received(
-    desk: Desk, name: str, who: str, pieces: AsyncIterator[bytes]
+    me: Caller, name: str, pieces: AsyncIterator[bytes]
 ) -> UploadedFile:
     """What is sent, in a file that the project names; never whole in memory."""
-    with await run_in_threadpool(Receiving, desk, name) as receiving:
+    with await run_in_threadpool(Receiving, me.desk, name) as receiving:
         async for piece in pieces:
             await run_in_threadpool(receiving.write, piece)
-        return await run_in_threadpool(receiving.keep, who)
+        return await run_in_threadpool(receiving.keep, me.name)
 
 
 Wait = Annotated[
@@ -183,11 +183,9 @@ async def import_file(
     wait: Wait = 60,
 ) -> Job:
     """Take a file in as it comes, all of it or nothing: documents, a taxonomy, …"""
-    upload = await _received(me.desk, name, me.name, me.request.stream())
+    upload = await _received(me, name, me.request.stream())
     try:
-        return await run_in_threadpool(
-            _imported, me.desk, me.name, upload.token, kind, form, wait
-        )
+        return await run_in_threadpool(_imported, me, upload.token, kind, form, wait)
     except Mistake:
         await run_in_threadpool(uploads.throw_away, me.desk, upload)
         raise
@@ -218,15 +216,14 @@ def backup(
 
     zip : with people, tokens and models;  jsonl : all else, as lines of text.
     """
-    name = f"backup.{kind}"
-    download = exporting.download(me.desk, name, whole=True)
+    download = exporting.download(me.desk, f"backup.{kind}", whole=True)
     return fields.sent_once(*download, fields.BYTES)
 
 
 @api.post("/uploads", status_code=201, openapi_extra=IN)
 async def send(me: Admin, name: Name) -> UploadedFile:
     """Send a file; it waits a day to be looked at and taken in."""
-    return await _received(me.desk, name, me.name, me.request.stream())
+    return await _received(me, name, me.request.stream())
 
 
 @api.get("/uploads", response_model=Uploads)
@@ -250,7 +247,7 @@ def take_in(
 ) -> Job:
     """Take a file in that waits: all of it, or nothing, and then it still waits."""
     _upload_named(me.desk, token)
-    return _imported(me.desk, me.name, token, kind, form, wait)
+    return _imported(me, token, kind, form, wait)
 
 
 @api.delete("/uploads/{token}", status_code=204, responses=fields.MISSING)
@@ -264,11 +261,9 @@ def _upload_named(desk: Desk, token: str) -> UploadedFile:
         return uploads.upload_of(desk, token)
 
 
-def _imported(
-    desk: Desk, who: str, token: str, kind: str, form: str, wait: float
-) -> Job:
+def _imported(me: Caller, token: str, kind: str, form: str, wait: float) -> Job:
     """Import a file, and wait for it; refused where it cannot be read."""
-    job = uploads.start_import(desk, who, token, kind, form)
+    job = uploads.start_import(me.desk, me.name, token, kind, form)
     if job.wait(wait).mistake:
         raise Mistake(job.mistake)
     return job

@@ -80,9 +80,8 @@ class ActForm(BaseModel):
 
     def marks(self, desk: Desk) -> dict[str, MarkAct]:
         """Document → its mark; the last of two counts."""
-        marks: dict[str, MarkAct] = dict.fromkeys(
-            _ids_in(desk, self.examples), "example"
-        )
+        examples = _ids_in(desk, self.examples)
+        marks: dict[str, MarkAct] = dict.fromkeys(examples, "example")
         marks |= dict.fromkeys(self.yes, "yes")
         marks |= dict.fromkeys(self.no, "no")
         marks |= dict.fromkeys(self.skip, "skip")

@@ -15,6 +15,7 @@ from classmark.web.guard.auth import Classifier, Reader
 from classmark.web.render import page, redirect
 from classmark.workbench.deciding import decide, opinions
 from classmark.workbench.deciding.opinions import Disagreement, Opinion
+from classmark.workbench.results import Logged
 from classmark.workbench.store.store import titles
 from classmark.workbench.team import agreement as agreements
 from classmark.workbench.team import plots
@@ -190,11 +191,10 @@ def second_readings(me: Classifier, top: fields.Top = 20) -> Any:
 
 
 @agreement_api.post("/settle", responses=fields.MISSING)
-def settle(me: Classifier, body: SettleBody) -> fields.Written:
+def settle(me: Classifier, body: SettleBody) -> Logged:
     """Say which labels are to stand, after people differed."""
     fields.require_document(me.desk, body.document)
     labels = dict.fromkeys(body.labels, False) | dict.fromkeys(body.primary, True)
-    logged = decide.settle(
+    return decide.settle(
         me.desk, body.document, labels, me.name, body.note, body.version
     )
-    return fields.written(logged)

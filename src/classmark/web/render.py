@@ -7,19 +7,16 @@ from datetime import datetime
 from functools import cache
 from hashlib import blake2b
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.background import BackgroundTask
+from starlette.requests import Request
 
-if TYPE_CHECKING:
-    from starlette.background import BackgroundTask
-    from starlette.requests import Request
-
-    from classmark.web.guard.auth import Caller
-    from classmark.workbench.deciding.sheet import EvidencePiece
-
+from classmark.web.guard.auth import Caller
+from classmark.workbench.deciding.sheet import EvidencePiece
 
 PAGES = (
     ("Inbox", "/inbox"),

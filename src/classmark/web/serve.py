@@ -14,25 +14,25 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
+import uvicorn
 from fastapi import APIRouter, FastAPI
 from fastapi.responses import RedirectResponse
 from fastapi.staticfiles import StaticFiles
 
 from classmark import __version__
 from classmark.problems import Mistake
+from classmark.web.events import Listening
 from classmark.web.guard.auth import Identity, Reader, Sessions
 from classmark.web.guard.errors import PROGRAMS, Headers, Heads, handle_errors
 from classmark.web.guard.gate import Doors, Gate, behind, doors_of
+from classmark.web.guard.limits import Patient, RequestLimits, Tries
+from classmark.web.settings import openapi
 from classmark.workbench.categories.find import finder_of
 from classmark.workbench.project import Project
 from classmark.workbench.team.desk import Desk
 from classmark.workbench.team.people import has_admin
-
-if TYPE_CHECKING:
-    import uvicorn
-
 
 LIVELINESS = 15  # seconds a silent connection is kept
 GOODBYE = 3  # seconds that requests in flight have when the server stops
@@ -44,6 +44,12 @@ FEATURES = (  # the busiest first: a request is compared with every route before
     "decide", "inbox", "taxonomy", "like", "search", "history", "progress", "files",
     "settings", "people", "events", "annif",
 )  # fmt: skip
+ROUTERS = [
+    router
+    for name in FEATURES
+    for router in vars(import_module(f"classmark.web.{name}")).values()
+    if isinstance(router, APIRouter)
+]
 CONNECTIONS = 512  # open at once; more are told to come again (503)
 
 
@@ -148,10 +154,6 @@ def warm_up(desk: Desk, server: uvicorn.Server) -> None:
 
 def new_server(desk: Desk, doors: Doors, entrance: Entrance) -> uvicorn.Server:
     """A server that listens where it is told to."""
-    import uvicorn
-
-    from classmark.web.guard.limits import Patient
-
     app = create_app(desk, doors)
     server = uvicorn.Server(
         uvicorn.Config(
@@ -176,10 +178,6 @@ def new_server(desk: Desk, doors: Doors, entrance: Entrance) -> uvicorn.Server:
 
 def create_app(desk: Desk, doors: Doors | None = None) -> FastAPI:
     """The workbench over one project; ``doors`` : how it is reached, else locally."""
-    from classmark.web.events import Listening
-    from classmark.web.guard.limits import RequestLimits, Tries
-    from classmark.web.settings import openapi
-
     doors = doors or Doors()
     app = FastAPI(
         title="Classmark", version=__version__, openapi_url=None, docs_url=None,
@@ -194,11 +192,9 @@ def create_app(desk: Desk, doors: Doors | None = None) -> FastAPI:
     app.mount("/static", StaticFiles(packages=[("classmark.web", "static")]))
     app.add_api_route("/", home, include_in_schema=False)
     app.add_api_route("/openapi.json", openapi, include_in_schema=False)
-    for name in FEATURES:
-        for router in vars(import_module(f"classmark.web.{name}")).values():
-            if isinstance(router, APIRouter):
-                documented = router.prefix.startswith(PROGRAMS)
-                app.include_router(router, include_in_schema=documented)
+    for router in ROUTERS:
+        documented = router.prefix.startswith(PROGRAMS)
+        app.include_router(router, include_in_schema=documented)
     handle_errors(app, secure=doors.secure)
     app.add_middleware(Heads)
     app.add_middleware(

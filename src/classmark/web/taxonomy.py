@@ -209,7 +209,7 @@ class CategoryChange(fields.Body):
     notation: fields.Note | None = None
     synonyms: list[fields.Note] | None = Field(None, max_length=1000)
 
-    def carry_out(self, project: Project, id_: str, who: str) -> list[Logged]:
+    def carry_out(self, project: Project, id_: str, who: str) -> Logged:
         """Log what belongs there first, under its old id; then its new names."""
         logged = []
         texts = self.model_dump(include=set(edit.DESCRIBED), exclude_none=True)
@@ -218,7 +218,8 @@ class CategoryChange(fields.Body):
         if self.label is not None or self.id is not None:
             names = {"label": self.label, "new_id": self.id}
             logged.append(edit.rename(project, id_, **names, who=who))
-        return logged
+        numbers = tuple(number for each in logged for number in each.numbers)
+        return Logged(numbers, "; ".join(each.said for each in logged))
 
 
 class MoveBody(fields.Body):
@@ -316,42 +317,40 @@ def read_category(me: Reader, category: fields.InPath) -> CategoryDetail:
 
 
 @api.post("/categories", status_code=201)
-def add(me: Admin, body: CategoryBody) -> fields.Written:
+def add(me: Admin, body: CategoryBody) -> Logged:
     """Add a category."""
     return _written(me, edit.add, body.category)
 
 
 @api.patch("/categories/one/{category:path}", responses=fields.MISSING)
-def change(me: Admin, category: fields.InPath, body: CategoryChange) -> fields.Written:
+def change(me: Admin, category: fields.InPath, body: CategoryChange) -> Logged:
     """Rename a category, or say anew what belongs there, or both: an act each."""
     fields.category_named(me.desk, category)
     if not body.model_fields_set:
         raise Mistake(f"nothing is said of {category}: give a label, a note or an id")
-    return fields.written(
-        *me.desk.write(lambda p: body.carry_out(p, category, me.name))
-    )
+    return _written(me, body.carry_out, category)
 
 
 @api.post("/categories/move")
-def move(me: Admin, body: MoveBody) -> fields.Written:
+def move(me: Admin, body: MoveBody) -> Logged:
     """Put a category, with all below it, under another one, or at the top."""
     return _written(me, edit.move, body.category, body.under)
 
 
 @api.post("/categories/merge")
-def merge(me: Admin, body: MergeBody) -> fields.Written:
+def merge(me: Admin, body: MergeBody) -> Logged:
     """Let one category take over the documents and the daughters of another."""
     return _written(me, edit.merge, body.category, body.into)
 
 
 @api.post("/categories/split", status_code=201)
-def split(me: Admin, body: SplitBody) -> fields.Written:
+def split(me: Admin, body: SplitBody) -> Logged:
     """Move documents from a category to a new one, its sister unless it says else."""
     return _written(me, edit.split, body.category, body.new.category, body.documents)
 
 
 @api.post("/categories/retire")
-def retire(me: Admin, body: RetireBody) -> fields.Written:
+def retire(me: Admin, body: RetireBody) -> Logged:
     """Let no new document come to a category; those that are there stay."""
     return _written(me, edit.retire, body.category)
 
@@ -377,9 +376,5 @@ def _answered(desk: Desk, id_: str) -> CategoryAnswer:
     )
 
 
-def _written(
-    me: Caller, change: Callable[..., Logged], *values: object
-) -> fields.Written:
-    return fields.written(
-        me.desk.write(lambda project: change(project, *values, me.name))
-    )
+def _written(me: Caller, change: Callable[..., Logged], *values: object) -> Logged:
+    return me.desk.write(lambda project: change(project, *values, me.name))

@@ -8,22 +8,17 @@ import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from starlette.datastructures import Headers
 from starlette.requests import Request
-from starlette.types import Message, Receive
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from classmark.problems import DamagedFolder, Mistake
-from classmark.web.guard.auth import Who, same
+from classmark.web.guard.auth import Identity, LogInSession, Sessions, Who, same
 from classmark.web.guard.errors import RefusedRequest, ask_to_log_in, refuse_scope
-
-if TYPE_CHECKING:
-    from starlette.datastructures import Headers
-    from starlette.types import ASGIApp, Scope, Send
-
-    from classmark.web.guard.auth import Identity, LogInSession, Sessions
-
 
 Networks = tuple[IPv4Network | IPv6Network, ...]
 
@@ -45,8 +40,6 @@ def networks_of(proxy: str) -> Networks:
 
 def behind(app: ASGIApp, proxy: str) -> ASGIApp:
     """An application that only a proxy reaches; the addresses it tells are believed."""
-    from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
-
     networks = networks_of(proxy)
     inner: Any = app  # starlette's and uvicorn's types for the same differ
     trusted: Any = ProxyHeadersMiddleware(inner, [str(each) for each in networks])
@@ -249,7 +242,7 @@ async def _first_messages(receive: Receive, most: int) -> list[Message]:
         message = await receive()
         messages.append(message)
         size += len(message.get("body", b""))
-        if message["type"] != "http.request" or not message.get("more_body"):
+        if not message.get("more_body"):
             break
     return messages
 
@@ -259,8 +252,7 @@ def _read_again(messages: list[Message], receive: Receive) -> Receive:
     waiting = iter(messages)
 
     async def receiving() -> Message:
-        message = next(waiting, None)
-        return await receive() if message is None else message
+        return next(waiting, None) or await receive()
 
     return receiving
 

@@ -7,7 +7,6 @@ import time
 from collections import deque
 from collections.abc import Callable
 from threading import Lock
-from time import monotonic
 from typing import Any
 
 import h11
@@ -75,13 +74,13 @@ def _too_large(most: int) -> RefusedRequest:
 
 
 def _counting(receive: Receive, most: int, silence: float) -> Receive:
-    size, ended, began = 0, False, monotonic()
+    size, ended, began = 0, False, time.monotonic()
 
     async def receiving() -> Message:
         nonlocal size, ended
         if ended:
             return await receive()
-        left = began + 2 * silence + size / SLOWEST - monotonic()
+        left = began + 2 * silence + size / SLOWEST - time.monotonic()
         try:
             message = await asyncio.wait_for(receive(), min(silence, left))
         except TimeoutError:

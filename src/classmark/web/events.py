@@ -6,8 +6,7 @@ import asyncio
 import json
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable
 from dataclasses import asdict
 from typing import Annotated
 
@@ -16,7 +15,7 @@ from fastapi.responses import StreamingResponse
 
 from classmark.web.fields import Documented, calls, refusal
 from classmark.web.guard.auth import Reader
-from classmark.web.guard.errors import RefusedRequest as NotLetIn
+from classmark.web.guard.errors import RefusedRequest
 from classmark.workbench.team.desk import Desk
 
 api = calls("events")
@@ -31,39 +30,21 @@ STREAM: Documented = {
 TOO_MANY = "Too many of your pages listen already: close some."
 
 
-class Listening:
-    """How many lines are open, by whom; over : says that all are to end."""
-
-    def __init__(self) -> None:
-        self._open: Counter[str] = Counter()
-        self.over: Callable[[], bool] = lambda: False
-
-    @contextmanager
-    def one_more(self, who: str) -> Iterator[None]:
-        """Count a line while it is open."""
-        self._open[who] += 1
-        try:
-            yield
-        finally:
-            self._open[who] -= 1
-
-    def require_room(self, who: str) -> None:
-        """Refuse, 429, one line too many."""
-        if self._open[who] >= EACH or self._open.total() >= ALL:
-            raise NotLetIn(429, TOO_MANY, {"Retry-After": str(int(SIGN))})
-
-
 @api.get("/events", response_class=StreamingResponse, responses=STREAM)
 async def events(me: Reader, seconds: Seconds = 3600) -> StreamingResponse:
     """Tell what happens: decided, learned, job and taxonomy, each with its JSON."""
-    listening: Listening = me.request.app.state.listening
-    listening.require_room(me.name)
-    may_listen: Callable[[], bool] = me.request.state.still_known
+    state, may_listen = me.request.app.state, me.request.state.still_known
+    open_lines: Counter[str] = state.open_lines
+    if open_lines[me.name] >= EACH or open_lines.total() >= ALL:
+        raise RefusedRequest(429, TOO_MANY, {"Retry-After": str(int(SIGN))})
 
     async def lines() -> AsyncIterator[str]:
-        with listening.one_more(me.name):
-            async for line in event_lines(me.desk, seconds, may_listen, listening.over):
+        open_lines[me.name] += 1
+        try:
+            async for line in event_lines(me.desk, seconds, may_listen, state.is_over):
                 yield line
+        finally:
+            open_lines[me.name] -= 1
 
     return StreamingResponse(lines(), media_type="text/event-stream")
 

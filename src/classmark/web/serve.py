@@ -8,6 +8,7 @@ import signal
 import socket
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -23,7 +24,6 @@ from fastapi.staticfiles import StaticFiles
 
 from classmark import __version__
 from classmark.problems import Mistake
-from classmark.web.events import Listening
 from classmark.web.guard.auth import Identity, Reader, Sessions
 from classmark.web.guard.errors import PROGRAMS, Headers, Heads, handle_errors
 from classmark.web.guard.gate import Doors, Gate, behind, doors_of
@@ -172,7 +172,7 @@ def new_server(desk: Desk, doors: Doors, entrance: Entrance) -> uvicorn.Server:
             ssl_keyfile=entrance.key,
         )
     )
-    app.state.listening.over = lambda: server.should_exit
+    app.state.is_over = lambda: server.should_exit
     return server
 
 
@@ -188,7 +188,7 @@ def create_app(desk: Desk, doors: Doors | None = None) -> FastAPI:
     state = app.state
     state.desk, state.doors, state.tries = desk, doors, Tries()
     state.sessions, state.identity = Sessions(), Identity(desk)
-    state.listening = Listening()
+    state.open_lines, state.is_over = Counter(), lambda: False  # of events
     app.mount("/static", StaticFiles(packages=[("classmark.web", "static")]))
     app.add_api_route("/", home, include_in_schema=False)
     app.add_api_route("/openapi.json", openapi, include_in_schema=False)

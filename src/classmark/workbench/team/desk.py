@@ -15,7 +15,7 @@ from pathlib import Path
 from threading import Condition, Lock, RLock, Thread, local
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from classmark.taxonomy.category import Category, taxonomy_of
+from classmark.taxonomy.tree import Category, taxonomy_of
 from classmark.workbench.deciding.queue import LOOKED_AT, Guesses, Queues
 from classmark.workbench.deciding.sheet import CategoryExamples, Sheet, Sheets, lay_out
 from classmark.workbench.examples.open_searches import SearchCache

@@ -140,8 +140,8 @@ def decide(
     project: Project = FOLDER,
 ) -> Logged:
     """Say where a document belongs; all of it is logged, or nothing."""
-    pairs = deciding.pairs_of(project, options.over)
-    decision = deciding.Decision(**{**vars(options), "over": pairs})
+    pairs = (deciding.pair_of(text, project.categories) for text in options.over)
+    decision = deciding.Decision(**{**vars(options), "over": tuple(pairs)})
     if group:
         return similar.decide_group(project, document, decision, alike)
     return deciding.decide(project, document, decision)

@@ -126,11 +126,6 @@ def rank_of(scores: Floats, column: int) -> int:
     return 1 + int((scores > score).sum() + (scores[:column] == score).sum())
 
 
-def pairs_of(project: Project, texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """Read each «winner:loser»."""
-    return tuple(pair_of(text, project.categories) for text in texts)
-
-
 def pair_of(text: str, ids: Collection[str]) -> tuple[str, str]:
     """Read «winner:loser»; ids may hold colons themselves.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from threading import Lock, RLock
@@ -147,6 +147,10 @@ def _laid_out(desk: Desk, document: str, version: int, *, blind: bool) -> Sheet:
     suggestions = [] if model is None else model.suggest(text, SHOWN)
     choices = tuple(choice_of(desk, record, s.category, s) for s in suggestions)
     title, about, body = in_parts(record.document, record.meta)
+    texts = [
+        (number, tuple(marked(body or text, dict(each.favour) | dict(each.against))))
+        for number, each in enumerate(choices, start=1)
+    ]
     shown = {choice.category for choice in choices}
     others = {*record.labels, *record.rejected, *record.unsure} - shown
     calibrated = ""
@@ -156,7 +160,7 @@ def _laid_out(desk: Desk, document: str, version: int, *, blind: bool) -> Sheet:
         document,
         title,
         about,
-        in_pieces(body or text, choices),
+        tuple(texts) or ((1, (EvidencePiece(body or text),)),),
         choices,
         f"{len(desk.categories) - len(choices):,} more",
         version,
@@ -261,17 +265,6 @@ def marked(text: str, parts: Mapping[str, float]) -> Iterator[EvidencePiece]:
         at = run.end()
     if at < len(text):
         yield EvidencePiece(text[at:])
-
-
-def in_pieces(
-    text: str, choices: Sequence[Choice]
-) -> tuple[tuple[int, tuple[EvidencePiece, ...]], ...]:
-    """The text once for each choice, its own words marked."""
-    pieces = [
-        (number, tuple(marked(text, dict(choice.favour) | dict(choice.against))))
-        for number, choice in enumerate(choices, start=1)
-    ]
-    return tuple(pieces) or ((1, (EvidencePiece(text),)),)
 
 
 Key = tuple[str, str, bool]  # who, document, blind

@@ -1,6 +1,8 @@
 """A command of a function: groups of options, the open project, the printed result."""
 
 import json
+from threading import Thread
+from types import ModuleType
 
 import pytest
 from typer.testing import CliRunner
@@ -12,6 +14,7 @@ from classmark.cli.options import (
     JSON,
     argument,
     command,
+    deferred,
     flag,
     option,
     options,
@@ -113,3 +116,29 @@ def test_a_function_is_described_without_its_options(run):
     code, out = run("--help")
     assert code == 0
     assert "Bind a book." in out
+
+
+def test_a_deferred_module_is_imported_when_it_is_first_used():
+    with deferred():
+        from classmark.cli import no_such_module
+        from classmark.workbench import settings
+    assert settings.FILE == "classmark.toml"
+    with pytest.raises(ModuleNotFoundError, match="no_such_module"):
+        no_such_module.main()
+    with pytest.raises(ImportError, match="no_such_module"):
+        from classmark.cli import no_such_module
+
+
+def test_other_threads_import_as_ever_while_modules_are_deferred():
+    imported = []
+
+    def import_now():
+        from classmark.workbench import settings
+
+        imported.append(settings)
+
+    with deferred():
+        thread = Thread(target=import_now)
+        thread.start()
+        thread.join()
+    assert isinstance(imported[0], ModuleType)

@@ -57,8 +57,8 @@ SETTINGS: dict[str, Any] = {
 def group(about: str, members: Mapping[str, Command | typer.Typer]) -> typer.Typer:
     """A group of commands and of groups, by name.
 
-    >>> listed = group("Greet people.", {"hello": lambda: None})
-    >>> list(get_group(listed).commands)
+    >>> greetings = group("Greet people.", {"hello": lambda: None})
+    >>> [command.name for command in greetings.registered_commands]
     ['hello']
     """
     listed = typer.Typer(help=about, **SETTINGS)

@@ -12,6 +12,7 @@ from functools import cached_property
 from importlib import import_module
 from inspect import Parameter, Signature, signature
 from pathlib import Path
+from threading import get_ident
 from types import GenericAlias, SimpleNamespace
 from typing import (
     Any,
@@ -41,6 +42,8 @@ class _Deferred:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # whoever inspects names imports nothing
+            raise AttributeError(name)
         return getattr(import_module(self._name), name)
 
 
@@ -48,19 +51,20 @@ class _Deferred:
 def deferred() -> Iterator[None]:
     """Import the modules that are named inside when a command first uses them.
 
-    A class may be named, too, for annotations.
+    A class may be named, too, for annotations. Other threads import as ever.
 
     >>> with deferred():
     ...     from classmark.workbench import collections
-    >>> collections.unseen_note()[:8]
-    'Swarm of'
+    >>> collections.NAME
+    'Eskerton town library'
     """
 
-    def defer(package: str, *where: Any) -> SimpleNamespace:
-        names = where[2]
-        return SimpleNamespace(**{n: _Deferred(f"{package}.{n}") for n in names})
+    def defer(package: str, *how: Any, **named: Any) -> Any:
+        if get_ident() != here:
+            return load(package, *how, **named)
+        return SimpleNamespace(**{n: _Deferred(f"{package}.{n}") for n in how[2]})
 
-    load = builtins.__import__
+    load, here = builtins.__import__, get_ident()
     builtins.__import__ = defer  # type: ignore[assignment]
     try:
         yield

@@ -411,8 +411,8 @@ def _reader(format_: str) -> Callable[[Path | str], Iterator[Record]]:
 def _rows(path: Path, kind: str, format_: str) -> Iterator[Cells]:
     """What the rows of a preview show, below the headings of its kind."""
     if kind == PREFERENCES:
-        for _, (document, winner, loser, weight) in numbered_preferences(path):
-            yield document, winner, loser, f"{weight:g}"
+        for _, (id_, winner, loser, weight) in numbered_preferences(path):
+            yield id_, winner, loser, f"{weight:g}"
     elif kind == TAXONOMY:
         for category in read_categories(path, format_ or None):
             parents, note = ", ".join(category.parents), _shortened(category.note)

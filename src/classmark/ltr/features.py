@@ -21,6 +21,8 @@ from classmark.arrays import Floats, Ints
 from classmark.evaluation.retrieval import tally, top_documents
 from classmark.index.feedback import expand, feedback_from, main_field
 from classmark.index.index import Index
+from classmark.index.kernels_models import constants, document_parts, score_items
+from classmark.index.kernels_models import features as document_features
 from classmark.index.models import MODELS, Choice, Prepared, frozen, resolve
 from classmark.index.search import Searcher
 from classmark.problems import Mistake
@@ -246,8 +248,6 @@ class Side:
 
     def scores(self, matches: Matches, items: Ints, choice: Choice) -> Floats:
         """Return the score of each item under a model, as ``Searcher`` gives it."""
-        from classmark.index import kernels_models as kernels
-
         model, values = resolve(*choice)
         world = np.zeros(6)
         world[:3] = self.n_alive, self.tokens, self.tokens / self.n_alive or 1.0
@@ -258,18 +258,18 @@ class Side:
                 raise Mistake("cosine needs the norms of one field: score each alone")
             x = self.fields[0].inverse_norms[items]
         else:
-            kernels.features(model.code, lengths, world, x)
+            document_features(model.code, lengths, world, x)
         a, b = np.empty(len(matches.terms)), np.empty(len(matches.terms))
         weights, df, cf = map(
             np.ascontiguousarray, (matches.weights, matches.df, matches.cf)
         )
-        scale, offset = kernels.constants(model.code, weights, df, cf, world, a, b)
+        scale, offset = constants(model.code, weights, df, cf, world, a, b)
         out = np.empty(len(items))
-        kernels.score_items(model.code, world, (a, b), matches.tf, x, out)
+        score_items(model.code, world, (a, b), matches.tf, x, out)
         if model.has_document_part:
-            document_parts = np.empty(len(items))
-            kernels.document_parts(model.code, lengths, world, document_parts)
-            out += scale * document_parts
+            parts = np.empty(len(items))
+            document_parts(model.code, lengths, world, parts)
+            out += scale * parts
         return np.asarray(out + offset)
 
     def _looked_up(self, term: str, items: Ints) -> tuple[int, int, Floats]:

@@ -160,10 +160,8 @@ def extent(shard: Shard) -> tuple[int, int]:
     return shard.base, shard.base + shard.searcher.n_items
 
 
-def apply(shard: Shard, message: Message | None) -> Any:
-    """Run the function of a message on a shard; None: nothing to do."""
-    if message is None:
-        return None
+def apply(shard: Shard, message: Message) -> Any:
+    """Run the function of a message on a shard."""
     return message.work(shard, message.argument, *message.shared)
 
 
@@ -172,7 +170,7 @@ def find_many(
 ) -> Ranking:
     """Return the best documents for each of many queries of a one-field index."""
     ranking = shard.searcher.find_many(queries, k, choice)
-    return Ranking(ranking.queries, ranking.items + shard.base, ranking.scores)
+    return replace(ranking, items=ranking.items + shard.base)
 
 
 def multiply(
@@ -197,11 +195,12 @@ def answer(shard: Shard, prior: Prior | None, question: Question, k: int) -> Ran
 
 
 def explain(
-    shard: Shard, target: tuple[int, Prior | None], question: Question
-) -> Explanation:
-    """Explain the score of a document; target : its number here, and the prior."""
-    item, prior = target
-    return shard.local(question, prior).explain(item)
+    shard: Shard, prior: Prior | None, question: Question, item: int
+) -> Explanation | None:
+    """Explain the score of a document; None where another shard has it."""
+    if not shard.base <= item < shard.base + shard.searcher.n_items:
+        return None
+    return shard.local(question, prior).explain(item - shard.base)
 
 
 def excerpt(shard: Shard, items: Ints, words: Sequence[str]) -> Excerpt:
@@ -259,8 +258,7 @@ class SpreadSearcher(BaseSearcher):
             shared = ([*queries[first : first + size]], k, choice)
             rounds = self._round(find_many, self._parted(None), shared)
             merged = _merged(rounds, k)
-            numbers = merged.queries + first
-            rankings.append(Ranking(numbers, merged.items, merged.scores))
+            rankings.append(replace(merged, queries=merged.queries + first))
         return Ranking(*_columns(rankings))
 
     def multiply(
@@ -280,15 +278,10 @@ class SpreadSearcher(BaseSearcher):
     def explain_answer(self, question: Question, item: int) -> Explanation:
         """Take apart the score that ``answer`` gives an item: ask its shard."""
         self.require_item(item)
-        shared, priors = (_sent(question),), self._parted(question.prior)
-        messages = [
-            Message(explain, (item - a, part), shared) if a <= item < b else None
-            for (a, b), part in zip(self._extents, priors, strict=True)
-        ]
-        explanations: list[Explanation | None] = self._machines.ask(
-            apply, self._opened(), arguments=messages
-        )
-        return next(each for each in explanations if each is not None)
+        priors, shared = self._parted(question.prior), (_sent(question), item)
+        explanations = self._round(explain, priors, shared)
+        explanation: Explanation = next(filter(None, explanations))
+        return explanation
 
     def ask(self, query: str, k: int, options: Mapping[str, Any]) -> list[Hit]:
         """Answer a query of the language that makes no ``Question``."""

@@ -6,6 +6,7 @@ import sys
 import typing
 
 import pytest
+from scipy.sparse import csr_matrix
 
 import classmark as cm
 from classmark import datasets, measures
@@ -47,6 +48,7 @@ def types_of(function):
     for node in ast.parse(inspect.getsource(module)).body:
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             exec(compile(ast.Module(node.body, []), "imports", "exec"), names)  # noqa: S102
+    names["csr_matrix"] = csr_matrix  # what the name Csr stands for
     hints = typing.get_type_hints(function, names, {"Self": typing.Any})
     waiting = list(hints.values())
     while waiting:

@@ -28,7 +28,7 @@ from classmark.index.kernels_postings import (
     hash_words,
 )
 from classmark.problems import Mistake
-from classmark.sparse import Rows, rows_from, take, transpose
+from classmark.sparse import rows_from, take, transpose
 
 _NEWLINE = ord("\n")
 
@@ -330,7 +330,7 @@ class CountedField(Field):
 
 
 def field_of(
-    matrix: Rows | ArrayLike, terms: Sequence[str], *, alive: ArrayLike | None = None
+    matrix: ArrayLike, terms: Sequence[str], *, alive: ArrayLike | None = None
 ) -> CountedField:
     """Make a field of counts, one row per item, one column per term.
 
@@ -354,5 +354,5 @@ def field_of(
     df = np.bincount(alive_counts.columns, minlength=counts.width)
     bounds = lists.starts[:-1], lists.starts[1:]
     whole = Lists(lists.columns, lists.values.astype(np.uint32), *bounds)
-    lengths, df = lengths.astype(np.uint32), df.astype(np.uint32)
-    return CountedField(terms, whole, lengths, df, cf.astype(np.int64), living)
+    sizes = lengths.astype(np.uint32), df.astype(np.uint32), cf.astype(np.int64)
+    return CountedField(terms, whole, *sizes, living)

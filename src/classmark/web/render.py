@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import cache
 from hashlib import blake2b
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
 
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
@@ -15,8 +15,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.background import BackgroundTask
 from starlette.requests import Request
 
-from classmark.web.guard.auth import Caller
 from classmark.workbench.deciding.sheet import EvidencePiece
+
+if TYPE_CHECKING:
+    from classmark.web.guard.auth import Caller
 
 PAGES = (
     ("Inbox", "/inbox"),

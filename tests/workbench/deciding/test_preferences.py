@@ -5,7 +5,6 @@ import json
 import pytest
 
 from classmark.corpus.documents import Document
-from classmark.formats.records import Record
 from classmark.problems import Mistake, UnreadableFile
 from classmark.rankers.text_ranker import TextRanker
 from classmark.workbench.files.exporting import export_documents
@@ -15,6 +14,7 @@ from classmark.workbench.learning.fit import taught
 from classmark.workbench.learning.train import train
 from classmark.workbench.project import STORE, Project, info
 from classmark.workbench.settings import LearningSettings
+from classmark.workbench.store.log import JudgedRecord
 from classmark.workbench.store.store import Act, Store
 from older_stores import empty_older_store
 from projects import new_project
@@ -79,25 +79,29 @@ def test_a_bad_line_imports_nothing(project, tmp_path, line, said):
     assert project.store.preferences() == {}
 
 
+NUMBER = {"y": 0, "x": 1, "z": 2}
+
+
 def records():
+    labels = {"x": 2.0, "y": 1.0}
     return [
-        Record(Document("a", {}), {"x": 2.0, "y": 1.0}, preferences={("z", "x"): 2.0}),
-        Record(Document("b", {}), {"x": 2.0, "y": 1.0}),
+        JudgedRecord(Document("a", {}), labels, preferences={("z", "x"): 2.0}),
+        JudgedRecord(Document("b", {}), labels),
     ]
 
 
 def test_preferences_add_to_labels_or_replace_what_they_say():
-    first, second = taught(records(), ["y", "x", "z"])
+    first, second = taught(records(), NUMBER)
     assert first.edges() == [(0, 2), (2, 1)]
     assert first.weights.tolist() == [1.0, 2.0]
     assert second.edges() == [(0, 2), (1, 2)]
     assert second.levels is not None, "nothing is listed that need not be"
-    first, second = taught(records(), ["y", "x", "z"], "layered")
+    first, second = taught(records(), NUMBER, "layered")
     assert first.edges() == [(0, 2), (1, 0), (2, 1)]
     assert second.edges() == [(0, 2), (1, 0), (1, 2)]
-    assert taught(records()[1:], ["y", "x", "z"]) is None
+    assert taught(records()[1:], NUMBER) is None
     with pytest.raises(Mistake, match="equal or layered"):
-        taught(records(), ["y", "x", "z"], "steep")
+        taught(records(), NUMBER, "steep")
 
 
 def best(project, text):

@@ -205,6 +205,7 @@ class LogReplay:
     first at most this one;  acts : how many were taken;  rows : number → the row of a
     category;  names : number → id of those that stand.
 
+    >>> from classmark.corpus.documents import Document
     >>> acts = [LogEntry(1, "d", "assign", 1.0, None, None, None, {}, (1, None))]
     >>> replay = LogReplay(acts)
     >>> replay.names[1] = "a"

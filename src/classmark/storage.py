@@ -215,12 +215,15 @@ class Generations:
         (self.folder / "CURRENT").unlink(missing_ok=True)
         sync_folder(self.folder)
 
-    def drop_old(self, keep: int) -> None:
-        """Remove all but the newest ``keep`` generations and the current one."""
-        current = self.current()
+    def drop_old(self, keep: int, besides: str = "") -> None:
+        """Remove all but the newest ``keep`` generations and the current one.
+
+        besides : the name of one more that stays.
+        """
+        stay = {self.current(), self.folder / besides}
         for number in self.numbers()[:-keep] if keep else self.numbers():
             folder = self.folder / f"{number:06d}"
-            if folder != current:
+            if folder not in stay:
                 shutil.rmtree(folder)
 
 

@@ -7,7 +7,8 @@ from classmark.taxonomy.tree import Category
 from classmark.workbench.categories import edit
 from classmark.workbench.deciding.decide import Decision, decide, decide_on
 from classmark.workbench.learning.fit import TEST, lesson, part_of
-from classmark.workbench.learning.live import learn_at_once, open_learner
+from classmark.workbench.learning.learner import open_learner
+from classmark.workbench.learning.live import learn_at_once
 from classmark.workbench.store.undo import undo
 from projects import RIGHT, TEXTS
 

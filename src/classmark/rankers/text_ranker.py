@@ -353,16 +353,25 @@ class LiveTextRanker:
 
     def save(self, folder: Path, facts: dict[str, Any] | None = None) -> None:
         """Write everything as a new folder; opened, it goes on as if never closed."""
+        saved = self.to_arrays(facts)
+        save(folder, saved.format, saved.version, saved.arrays, saved.settings)
+
+    def to_arrays(self, facts: dict[str, Any] | None = None) -> SavedFolder:
+        """Everything as a folder would have it; some arrays are views."""
         stored, described = self.model.to_arrays(facts)
         stored |= prefixed("dual_", to_arrays(self.dual))
         stored["ids"], stored["ids_ends"] = pack_strings(list(self.handles))
         stored["handles"] = np.array(list(self.handles.values()), np.int64)
-        save(folder, LIVE_FORMAT, VERSION, stored, described)
+        return SavedFolder(LIVE_FORMAT, VERSION, stored, described)
 
     @classmethod
     def open(cls, folder: Path) -> tuple[LiveTextRanker, dict[str, Any]]:
         """Open a saved folder; return it and the facts kept beside it."""
-        saved = open_folder(folder, LIVE_FORMAT, VERSION)
+        return cls.from_arrays(open_folder(folder, LIVE_FORMAT, VERSION))
+
+    @classmethod
+    def from_arrays(cls, saved: SavedFolder) -> tuple[LiveTextRanker, dict[str, Any]]:
+        """What :meth:`to_arrays` described, and the facts beside it."""
         ranker = PreferenceRanker.from_params(saved.settings["parameters"])
         dual = with_prefix("dual_", saved.arrays)
         ranker.live_ = from_arrays(dual, short_name(ranker.loss))

@@ -218,7 +218,7 @@ def info(project: Project, *, check: bool = False) -> Table:
 def _in_service(project: Project) -> dict[str, Cell]:
     """The model in service, and how it was trained."""
     from classmark.workbench.learning.fit import by_nodes
-    from classmark.workbench.learning.live import trained_at
+    from classmark.workbench.learning.learner import trained_at
 
     current = project.models.current()
     if current is None:

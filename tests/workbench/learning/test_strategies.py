@@ -27,7 +27,7 @@ from classmark.workbench.learning.fit import (
     has_tree,
     task_of,
 )
-from classmark.workbench.learning.live import TRAINED
+from classmark.workbench.learning.learner import TRAINED
 from classmark.workbench.learning.models import present_id
 from classmark.workbench.learning.train import rebuild, train
 from classmark.workbench.project import Project

@@ -33,7 +33,16 @@ from classmark.sparse import Rows, rows_from, take
 from classmark.spreading import spread, spread_by
 from classmark.storage import locked_file, make_folder
 from classmark.validation import byte_size
-from classmark.workbench.learning import fit, live
+from classmark.workbench.learning import fit
+from classmark.workbench.learning.learner import (
+    TRAINED,
+    LiveLearner,
+    base_of,
+    from_model,
+    from_nothing,
+    open_learner,
+    trained_at,
+)
 from classmark.workbench.learning.models import Beside, open_model, save_model, voted
 from classmark.workbench.results import Cell, Revoted, Table, Trained
 from classmark.workbench.store.log import LogReplay, whoami
@@ -312,7 +321,7 @@ def train(
         fitted = fit_at(project, moment, settings, select=select, working=working)
         name = _put_in_service(project, fitted, moment)
         working.remove()
-    if learner := live.from_model(project, fitted, moment, name):
+    if learner := from_model(project, fitted, moment, name):
         learner.save()
     model, strategy, calibrator = fitted.model, fitted.strategy, fitted.model.calibrator
     return Trained(
@@ -344,7 +353,7 @@ def _put_in_service(project: Project, fitted: TrainedModel, moment: LogReplay) -
         project.models, fitted.model, fitted.beside, moment.numbers(), facts
     )
     project.store.note_event(
-        live.TRAINED, whoami(), model=folder.name, learner=fitted.settings.learner,
+        TRAINED, whoami(), model=folder.name, learner=fitted.settings.learner,
         upto=moment.upto, settings=asdict(fitted.settings),
     )  # fmt: skip
     project.models.put_in_service(folder)
@@ -433,8 +442,8 @@ def rebuild(project: Project) -> Table:
     that goes down a tree learns nothing between two trainings: it is trained again on
     what the log said then, and compared.
     """
-    base = live.base_of(project)
-    upto, how = live.trained_at(project, base) if base else (None, None)
+    base = base_of(project)
+    upto, how = trained_at(project, base) if base else (None, None)
     if how and fit.by_nodes(how) and how.strategy not in fit.DESCENDING:
         raise Mistake(
             f"model {base} ({how.strategy}, {how.base}) does not learn from every "
@@ -442,7 +451,7 @@ def rebuild(project: Project) -> Table:
             "svm for a model that does"
         )
     if not base:
-        after = live.from_nothing(project)
+        after = from_nothing(project)
     else:
         if upto is None or how is None:
             raise Mistake(
@@ -453,12 +462,14 @@ def rebuild(project: Project) -> Table:
         fitted = fit_at(project, moment, how)
         if how.strategy in fit.DESCENDING:
             return _compare_trees(project, moment, fitted)
-        after = live.from_model(project, fitted, moment, base)
+        after = from_model(project, fitted, moment, base)
     if after is None:
         raise Mistake(_remedy(how or project.settings.learning))
     with project.store.transaction():
         before = _present(project)
-        if isinstance(before, live.LiveLearner):
+        if base:
+            after.save()  # what undoing goes back to
+        if isinstance(before, LiveLearner):
             before.catch_up()
         after.catch_up()
     after.save()
@@ -495,12 +506,12 @@ def _remedy(settings: LearningSettings) -> str:
     )
 
 
-def _present(project: Project) -> live.LiveLearner | str:
+def _present(project: Project) -> LiveLearner | str:
     """The live ranker as it was saved, or why there is none."""
     if project.lives.current() is None:
         return "nothing to compare with"
     try:
-        learner = live.open_learner(project)
+        learner = open_learner(project)
     except DamagedFolder:
         return "it was damaged"
     return "nothing to compare with" if learner is None else learner
@@ -508,7 +519,7 @@ def _present(project: Project) -> live.LiveLearner | str:
 
 def _compare_trees(project: Project, moment: LogReplay, fitted: TrainedModel) -> Table:
     """Compare the scores of documents that a top-down model learned from."""
-    before = open_model(project.models.folder / live.base_of(project))
+    before = open_model(project.models.folder / base_of(project))
     texts = [
         project.text_of(project.store.record(id_)) for id_ in fitted.ids[:COMPARED]
     ]
@@ -524,7 +535,7 @@ def _compare_trees(project: Project, moment: LogReplay, fitted: TrainedModel) ->
     return Table("Trained again from the log", rows, note)
 
 
-def _difference(before: live.LiveLearner | str, after: live.LiveLearner) -> Cell:
+def _difference(before: LiveLearner | str, after: LiveLearner) -> Cell:
     """The largest difference of a weight, relative to the largest weight."""
     if isinstance(before, str):
         return before

@@ -95,7 +95,7 @@ def as_categories(rows: Mapping[int, Row]) -> list[Category]:
     return [
         Category(
             synonyms=listed(row["synonyms"]),
-            parents=tuple(rows[p]["id"] for p in listed(row["parents"])),
+            parents=tuple(rows[p]["id"] for p in listed(row["parents"]) if p in rows),
             **{column: row[column] for column in PLAIN},
         )
         for row in rows.values()
@@ -202,8 +202,10 @@ class LogReplay:
     """The categories and judgments after each entry taken, in order.
 
     Texts are not in the log. upto : the number of the last entry, of those given at
-    first at most this one;  acts : how many were taken;  rows : number → the row of a
-    category;  names : number → id of those that stand.
+    first at most this one;  skip : which entries are passed over;  acts : how many
+    were taken or passed over;  rows : number → the row of a category;  names : number →
+    id of those that stand, or the number as text (``by_number``): where entries are
+    passed over, two categories may have one id for a while.
 
     >>> from classmark.corpus.documents import Document
     >>> acts = [LogEntry(1, "d", "assign", 1.0, None, None, None, {}, (1, None))]
@@ -214,10 +216,16 @@ class LogReplay:
     """
 
     def __init__(
-        self, entries: Iterable[LogEntry] = (), upto: int | None = None
+        self,
+        entries: Iterable[LogEntry] = (),
+        upto: int | None = None,
+        skip: Callable[[LogEntry], bool] = lambda _: False,
+        *,
+        by_number: bool = False,
     ) -> None:
         self.rows: dict[int, Row] = {}
         self.names: dict[int, str] = {}
+        self.by_number = by_number
         self.upto, self.acts = -1, 0
         self._undone: set[int] = set()
         self._undoes: dict[int | None, int] = {}
@@ -226,15 +234,21 @@ class LogReplay:
         for entry in entries:
             if upto is not None and entry.seq > upto:
                 break
-            self.take(entry)
+            (self.skip if skip(entry) else self.take)(entry)
+
+    def skip(self, entry: LogEntry) -> None:
+        """Pass over the next entry."""
+        self.upto = entry.seq
+        self.acts += 1
 
     def take(self, entry: LogEntry) -> None:
         """Take the next entry."""
+        self.skip(entry)
         for number, fields in entry.changes.items():
             row = self.rows.setdefault(number, dict(BLANK))
             row.update({field: after for field, (_, after) in fields.items()})
             if row["stands"]:
-                self.names[number] = row["id"]
+                self.names[number] = str(number) if self.by_number else row["id"]
             else:
                 self.names.pop(number, None)
         if entry.undoes is not None:
@@ -248,8 +262,6 @@ class LogReplay:
         if entry.document is not None:
             for category in filter(None, entry.numbers):
                 self._naming.setdefault(category, {})[entry.document] = None
-        self.upto = entry.seq
-        self.acts += 1
 
     def holds(self, seq: int) -> bool:
         """Whether an act is not undone."""

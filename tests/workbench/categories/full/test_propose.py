@@ -12,7 +12,8 @@ from classmark.problems import Mistake
 from classmark.taxonomy.tree import Category
 from classmark.workbench.categories import edit
 from classmark.workbench.categories.propose import METHODS, accept, as_table, propose
-from classmark.workbench.learning.live import learn_at_once, open_learner
+from classmark.workbench.learning.learner import open_learner
+from classmark.workbench.learning.live import learn_at_once
 from classmark.workbench.project import Project
 from classmark.workbench.store.undo import undo
 from projects import new_library, new_project

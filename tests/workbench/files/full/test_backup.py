@@ -34,7 +34,7 @@ from classmark.workbench.files.backup import (
     rows_in,
     write_project,
 )
-from classmark.workbench.learning.live import open_learner
+from classmark.workbench.learning.learner import open_learner
 from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project
 from classmark.workbench.search.clicks import log_click, log_impression

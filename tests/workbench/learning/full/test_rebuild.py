@@ -7,7 +7,8 @@ from classmark.datasets.library import library_records
 from classmark.problems import Mistake
 from classmark.workbench.deciding.suggest import suggest
 from classmark.workbench.files.importing import import_records
-from classmark.workbench.learning.live import learn_at_once, open_learner
+from classmark.workbench.learning.learner import open_learner
+from classmark.workbench.learning.live import learn_at_once
 from classmark.workbench.learning.train import rebuild, train
 from classmark.workbench.project import Project
 from projects import new_library, new_project

@@ -17,7 +17,8 @@ from classmark.workbench.categories import edit
 from classmark.workbench.deciding.decide import Decision, decide, next_for, undo_for
 from classmark.workbench.deciding.sheet import lay_out
 from classmark.workbench.deciding.suggest import suggest
-from classmark.workbench.learning.live import Overtaken, learn_at_once, open_learner
+from classmark.workbench.learning.learner import Overtaken, open_learner
+from classmark.workbench.learning.live import learn_at_once
 from classmark.workbench.learning.train import rebuild, train
 from classmark.workbench.project import Project
 from classmark.workbench.settings import FILE, LearningSettings

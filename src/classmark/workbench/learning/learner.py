@@ -1,0 +1,468 @@
+"""A live ranker: taught act by act, taken back to before an act, saved and opened.
+
+It is a cache: the log is the truth, and holds, with the acts, how many re-visits were
+made on them, so that reading it again gives the same ranker.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from copy import copy
+from dataclasses import asdict, dataclass, field, replace
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from classmark.problems import Mistake
+from classmark.progress import track
+from classmark.rankers.preference import PreferenceRanker
+from classmark.rankers.text_ranker import (
+    LIVE_FORMAT,
+    VERSION,
+    LiveTextRanker,
+    TextRanker,
+)
+from classmark.storage import SavedFolder, open_folder, saved_settings, sync_folder
+from classmark.taxonomy.tree import ACTIVE
+from classmark.weighting.live import LiveVectorizer
+from classmark.workbench.learning import fit
+from classmark.workbench.results import Learned
+from classmark.workbench.settings import LearningSettings, with_loss
+from classmark.workbench.store.log import LogReplay
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from classmark.workbench.learning.train import TrainedModel
+    from classmark.workbench.project import Project
+    from classmark.workbench.store.log import JudgedRecord, LogEntry
+    from classmark.workbench.store.store import Store
+
+
+KEPT = 2
+AT_ONCE = 64  # re-visits while nobody may ask
+BUDGET = 0.010  # seconds of re-visits after a decision
+USUAL_C = 3.0  # from nothing, without a center
+TRAINED = "trained"  # the event
+WORTH = 10.0  # a checkpoint is made when so many times its cost was spent since
+CHECKPOINTS = 4  # in memory, the oldest and the newest
+LARGE = 200_000_000  # bytes of one, beyond which only saved ones are gone back to
+UNDONE = """
+SELECT seq FROM undone JOIN judgments USING (seq)
+WHERE seq > ? AND (undoes IS NULL OR undoes <= ?)
+"""
+Writing = Callable[[], AbstractContextManager[object]]
+
+
+class Overtaken(Mistake):
+    """Another has learned the same acts meanwhile: open the learner anew."""
+
+
+class LostOrigin(Mistake):
+    """There is no moment to go back to."""
+
+
+@dataclass(slots=True)
+class LiveFacts:
+    """What is saved with a live ranker.
+
+    base, settings : the model that live learning began with, or "", and how it learns;
+    start : the last act that the model was trained on, −1 without one;  origin : the
+    generation of the live ranker as it was then;  upto : the last act that was learned;
+    skipped : acts since ``start`` that were undone, and so never learned;  used : the
+    numbers of the categories that some document was ever put in;  reshaped : whether
+    categories came or went since the last re-visits.
+    """
+
+    base: str
+    settings: dict[str, Any]
+    start: int = -1
+    origin: str = ""
+    upto: int = -1
+    skipped: set[int] = field(default_factory=set)
+    used: set[int] = field(default_factory=set)
+    reshaped: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """As they are saved."""
+        sets = {"skipped": sorted(self.skipped), "used": sorted(self.used)}
+        return asdict(self) | sets
+
+    @classmethod
+    def from_json(cls, facts: dict[str, Any], folder: str) -> LiveFacts:
+        """As they were saved in a generation; an older one is taken for the origin."""
+        sets = {name: set(facts.get(name, ())) for name in ("skipped", "used")}
+        opened = cls(**{"start": facts["upto"]} | facts | sets)
+        opened.origin = opened.origin or (folder if opened.base else "")
+        return opened
+
+    def skips(self, entry: LogEntry) -> bool:
+        """Whether an act is as if it had never been: undone, or the undoing of one.
+
+        What a model was trained on is unlearned by an act of its own instead.
+        """
+        if entry.seq <= self.start:
+            return False
+        undoes_later = entry.undoes is not None and entry.undoes > self.start
+        return undoes_later or entry.seq in self.skipped
+
+    def holds_with(self, undone: set[int]) -> bool:
+        """Whether these acts are undone, and no others, up to ``upto``."""
+        return self.skipped == {seq for seq in undone if seq <= self.upto}
+
+
+class LiveLearner:
+    """A live ranker and the moment of the log it has come to.
+
+    It is what the acts that hold make of the model it began with: where one of them was
+    undone, or holds again, it goes back to a moment before that act and learns what
+    came since anew, with as many re-visits as were made then.
+
+    facts : what is saved with it;  labels : the present id of each category, in order,
+    and its number in the ranker;  lock : held while the ranker changes;  writing :
+    makes a short transaction of the store;  checkpoints : moments to go back to, or
+    None where they are not worth their while.
+    """
+
+    def __init__(
+        self, project: Project, ranker: LiveTextRanker, moment: LogReplay, facts: Any
+    ) -> None:
+        self.project, self.ranker, self.moment = project, ranker, moment
+        self.facts: LiveFacts = facts
+        self.lock = RLock()
+        self.writing: Writing = project.store.transaction
+        self.checkpoints: list[SavedFolder] | None = None
+        self._spent, self._cost = 0.0, 0.0  # seconds since the last checkpoint; of one
+        self._split = (-1, -1, -1)
+        self._moves: dict[str, list[tuple[int, int]]] = {}
+        self._know_categories()
+
+    @classmethod
+    def opened(cls, project: Project, saved: SavedFolder, folder: str) -> LiveLearner:
+        """A saved ranker; folder : the name of its generation."""
+        ranker, described = LiveTextRanker.from_arrays(saved)
+        facts = LiveFacts.from_json(described, folder)
+        moment = LogReplay(project.store.log(), facts.upto, facts.skips, by_number=True)
+        return cls(project, ranker, moment, facts)
+
+    @property
+    def base(self) -> str:
+        """The model that live learning began with, or ""."""
+        return self.facts.base
+
+    @property
+    def numbers(self) -> list[int]:
+        """Label → the number of its category."""
+        return [int(key) for key in self.ranker.categories]
+
+    @property
+    def has_learned(self) -> bool:
+        """Whether there is anything it could rank by."""
+        return bool(self.base) or len(self.ranker.dual) > 0
+
+    def model(self) -> TextRanker:
+        """The ranker with the present ids of its categories."""
+        model = copy(self.ranker.model)
+        model.categories = list(self.labels)
+        return model
+
+    def catch_up(self) -> Learned:
+        """Learn every act since the last, and unlearn those that were undone since.
+
+        Others may write meanwhile. The re-visits are noted where nobody else has noted
+        some since; otherwise this has come to another ranker than the log tells, and
+        is ``Overtaken``.
+        """
+        started = time.perf_counter()
+        store, learner = self.project.store, self
+        with store.snapshot():
+            last = _last_lesson(store)
+            undone = {seq for (seq,) in store.run(UNDONE, (self.facts.start,) * 2)}
+            upto = self.moment.upto
+            changed = {seq for seq in undone ^ self.facts.skipped if seq <= upto}
+            if changed:
+                learner = self._before(min(changed), undone)
+            entries = list(store.log(learner.moment.upto))
+        again = {e.document for e in entries if e.seq in changed} - {None}
+        waiting = learner._follow(entries, undone)  # noqa: SLF001 (its own kind)
+        documents, apart = learner._learn(waiting)  # noqa: SLF001
+        visits = 0
+        if waiting:
+            visits = learner._revisit(documents)  # noqa: SLF001
+            with self.writing():
+                if _last_lesson(store) != last:
+                    raise Overtaken(
+                        "another process has learned these decisions meanwhile: open "
+                        "the live ranker again"
+                    )
+                store.note_revisits(learner.moment.upto, visits)
+        if learner is not self:
+            self._become(learner)
+        seconds = time.perf_counter() - started
+        self._note_checkpoint(seconds)
+        return Learned(documents + len(again - set(waiting)), visits, seconds, apart)
+
+    def _before(self, first: int, undone: set[int]) -> LiveLearner:
+        """A learner of this project that has not come to an act yet."""
+        for saved in reversed(self.checkpoints or []):
+            facts = LiveFacts.from_json(saved.settings["facts"], self.facts.origin)
+            if facts.upto < first and facts.holds_with(undone):
+                return LiveLearner.opened(self.project, saved, self.facts.origin)
+        lives = self.project.lives
+        for number in reversed(lives.numbers()):
+            folder = lives.folder / f"{number:06d}"
+            facts = LiveFacts.from_json(saved_settings(folder)["facts"], folder.name)
+            same = (facts.base, facts.start) == (self.base, self.facts.start)
+            if same and facts.upto < first and facts.holds_with(undone):
+                return opened_learner(self.project, folder)
+        if self.base or (learner := from_nothing(self.project)) is None:
+            raise LostOrigin(
+                f"model {self.base} cannot unlearn act {first}, because the live "
+                "ranker it began with is not there: run classmark rebuild"
+            )
+        return learner
+
+    def _become(self, other: LiveLearner) -> None:
+        """Be as another learner of the same project is."""
+        with self.lock:
+            self.ranker, self.moment, self.facts = (
+                other.ranker,
+                other.moment,
+                other.facts,
+            )
+            self._show()
+
+    def _note_checkpoint(self, seconds: float) -> None:
+        """Keep this moment, if it takes long enough to come to it from the last one."""
+        self._spent += seconds
+        if self.checkpoints is None or self._spent < WORTH * self._cost:
+            return
+        started = time.perf_counter()
+        saved = self.ranker.to_arrays(self._saved_facts())
+        if sum(array.nbytes for array in saved.arrays.values()) > LARGE:
+            self.checkpoints = None
+            return
+        arrays = {name: np.array(array) for name, array in saved.arrays.items()}
+        self.checkpoints.append(replace(saved, arrays=arrays))
+        del self.checkpoints[1 : len(self.checkpoints) - CHECKPOINTS + 1]
+        self._spent, self._cost = 0.0, time.perf_counter() - started
+
+    def _saved_facts(self) -> dict[str, Any]:
+        self.facts.upto = self.moment.upto
+        return self.facts.to_json()
+
+    def _follow(self, entries: Iterable[LogEntry], undone: set[int]) -> dict[str, None]:
+        """Go through acts as they were learned; return the documents that were not."""
+        waiting: dict[str, None] = {}
+        for entry in entries:
+            if entry.seq in undone:
+                self.facts.skipped.add(entry.seq)
+            with self.lock:
+                waiting |= self._take(entry)
+            if entry.revisits is not None and waiting:
+                documents, _ = self._learn(waiting)
+                self._revisit(documents, entry.revisits)
+                waiting = {}
+        return waiting
+
+    def save(self) -> None:
+        """Keep the ranker for the next process, unless another model is in service."""
+        lives = self.project.lives
+        new = lives.folder / f".{os.getpid()}.new"
+        shutil.rmtree(new, ignore_errors=True)
+        self.ranker.save(new, self._saved_facts())
+        with self.writing():
+            if base_of(self.project) != self.base:
+                shutil.rmtree(new)
+                return
+            folder = lives.next()
+            new.rename(folder)
+            sync_folder(lives.folder)
+            lives.put_in_service(folder)
+            if self.base and not self.facts.origin:
+                self.facts.origin = folder.name
+            lives.drop_old(KEPT, self.facts.origin)
+
+    def _take(self, entry: LogEntry) -> dict[str, None]:
+        """Go on by one act; return the documents whose lesson it may change."""
+        if self.facts.skips(entry):
+            self.moment.skip(entry)
+            return {}
+        self.moment.take(entry)
+        touched = self._reshape(entry) if entry.changes else {}
+        first, second = entry.numbers
+        if first in self.moment.rows and second in self.moment.rows:
+            if entry.act == "merge":
+                self.ranker.merge(self._label(first), self._label(second))
+                self._show()
+            elif entry.act == "split":
+                self._split = (entry.seq, first, second)
+        if entry.document is None:
+            return touched
+        if entry.within is not None and entry.within == self._split[0]:
+            self._moves.setdefault(entry.document, []).append(self._split[1:])
+        return {entry.document: None}
+
+    def _reshape(self, entry: LogEntry) -> dict[str, None]:
+        """Know the categories; return the documents of those that came or went.
+
+        With them those whose preferences are listed, and so name all categories.
+        """
+        self._know_categories()
+        numbers = [n for n, fields in entry.changes.items() if "stands" in fields]
+        if not numbers:
+            return {}
+        self.facts.reshaped = True
+        listed = self.ranker.dual.listed
+        naming = {id_: None for n in numbers for id_ in self.moment.naming(n)}
+        return naming | {i: None for i, h in self.ranker.handles.items() if h in listed}
+
+    def _learn(self, documents: Iterable[str]) -> tuple[int, int]:
+        """Teach what is said of each document now; return how many, and set apart."""
+        count = apart = 0
+        for id_ in track(documents, "learning"):
+            record = self.moment.judged(self.project.store.record(id_))
+            with self.lock:
+                count += self._learn_one(record)
+            apart += fit.part_of(record) == fit.TEST
+        return count, apart
+
+    def _learn_one(self, record: JudgedRecord) -> bool:
+        """Teach a document's lesson; False: there is none, and there was none."""
+        id_, is_apart = record.id, fit.part_of(record) == fit.TEST
+        for old, new in dict.fromkeys(self._moves.pop(id_, ())):
+            self.ranker.move([id_], self._label(old), self._label(new))
+        spoken = {int(name) for name in fit.spoken_of(record)}
+        if not is_apart and not spoken <= self.facts.used:
+            self.facts.used |= spoken
+            self._show()
+        taught = None
+        if not is_apart:
+            taught = fit.lesson(record, self._columns, self.facts.settings["grades"])
+        changed = self.ranker.teach(id_, self.project.text_of(record), taught)
+        return changed or taught is not None
+
+    def _revisit(self, documents: int, noted: int | None = None) -> int:
+        """Visit documents again; return how many visits.
+
+        After a decision, as many as the time allows, or as were noted then; after
+        several, as many as there were; where categories came or went, every one that is
+        kept: those that are in neither have not been compared with what is new.
+        """
+        whole, self.facts.reshaped = self.facts.reshaped, False
+        if documents == 1 and not whole:
+            with self.lock:
+                return self.ranker.revisit(noted)
+        count = len(self.ranker.dual) if whole else documents
+        for left in range(count, 0, -AT_ONCE):
+            with self.lock:
+                self.ranker.revisit(min(AT_ONCE, left))
+        return count
+
+    def _know_categories(self) -> None:
+        """Have a label for every category there ever was, and show those in use."""
+        new = sorted(self.moment.rows.keys() - set(self.numbers))
+        self.ranker.add([str(number) for number in new])
+        self._show()
+
+    def _show(self) -> None:
+        """Rank the active leaves, and what documents were ever put in."""
+        rows = {n: row for n, row in self.moment.rows.items() if row["stands"]}
+        above = {p for row in rows.values() for p in json.loads(row["parents"])}
+        self._columns = {key: label for label, key in enumerate(self.ranker.categories)}
+        self.labels = {
+            rows[int(key)]["id"] if int(key) in rows else f"\0{key}": label
+            for key, label in self._columns.items()
+        }
+        self.ranker.show(
+            self._columns[str(number)]
+            for number, row in rows.items()
+            if row["status"] == ACTIVE
+            and (number not in above or number in self.facts.used)
+        )
+
+    def _label(self, number: int) -> int:
+        return self._columns[str(number)]
+
+
+def base_of(project: Project) -> str:
+    """The name of the trained model in service; "" where there is none."""
+    return getattr(project.models.current(), "name", "")
+
+
+def _last_lesson(store: Store) -> int:
+    """The last act that re-visits were noted of; -1 before the first."""
+    (seq,) = store.run("SELECT coalesce(max(seq), -1) FROM lessons").fetchone()
+    return int(seq)
+
+
+def open_learner(project: Project) -> LiveLearner | None:
+    """The live ranker as it was saved, or a new one; None where there can be none."""
+    with project.store.transaction():  # nobody saves, or drops, another meanwhile
+        base, folder = base_of(project), project.lives.current()
+        if folder is not None:
+            learner = opened_learner(project, folder)
+            before = asdict(LearningSettings()) | with_loss(learner.facts.settings)
+            if learner.base == base and (base or before == _settings(project)):
+                return learner
+        return None if base else from_nothing(project)
+
+
+def opened_learner(project: Project, folder: Path) -> LiveLearner:
+    """The live ranker of a generation."""
+    saved = open_folder(folder, LIVE_FORMAT, VERSION)
+    return LiveLearner.opened(project, saved, folder.name)
+
+
+def from_nothing(project: Project) -> LiveLearner | None:
+    """A ranker that has seen nothing; None where the project's learner is another."""
+    learning = project.settings.learning
+    if not fit.by_margins(learning):
+        return None
+    vectorizer = LiveVectorizer(project.settings.text.analyzer, learning.weighting)
+    ranker = PreferenceRanker(learning.loss, learning.C or USUAL_C, time_budget=BUDGET)
+    live = LiveTextRanker(vectorizer, ranker)
+    moment = LogReplay(by_number=True)
+    return LiveLearner(project, live, moment, LiveFacts("", _settings(project)))
+
+
+def from_model(
+    project: Project, fitted: TrainedModel, moment: LogReplay, base: str
+) -> LiveLearner | None:
+    """Go on from a model just fitted at a moment; None where its learner cannot."""
+    ranker = fitted.model.ranker.simple
+    if not isinstance(ranker, PreferenceRanker) or not ranker.can_go_on:
+        return None
+    number = moment.numbers()
+    records = map(moment.judged, project.store.records())
+    used = {number[name] for record in records for name in fit.spoken_of(record)}
+    ranker.set_params(time_budget=BUDGET)
+    live = LiveTextRanker.start(fitted.model, fitted.ids)
+    live.categories[:] = [str(number[name]) for name in live.categories]
+    facts = LiveFacts(base, asdict(fitted.settings), start=moment.upto, used=used)
+    by_number = LogReplay(project.store.log(), moment.upto, by_number=True)
+    return LiveLearner(project, live, by_number, facts)
+
+
+def trained_at(
+    project: Project, base: str
+) -> tuple[int | None, LearningSettings | None]:
+    """The last act a model was trained on, and how; None where the log does not say."""
+    detail, how = project.store.last_event(TRAINED, model=base), None
+    if settings := detail.get("settings"):
+        # the first models were trained before there were strategies
+        how = LearningSettings(**{"strategy": fit.PLAIN} | with_loss(settings))
+    return detail.get("upto"), how
+
+
+def _settings(project: Project) -> dict[str, Any]:
+    """What a ranker that begins with nothing depends on."""
+    text = project.settings.text
+    reading = {"analyzer": text.analyzer, "fields": list(text.fields)}
+    return asdict(project.settings.learning) | reading

@@ -33,6 +33,7 @@ ALL_VERBS = VERBS | {
     "skip": "skipped",
     "note": "note",
     "settle": "settled",
+    "replace": "text replaced",
     "import": "categories brought in",
     "add": "category added",
     "rename": "category renamed",

@@ -56,7 +56,7 @@ def test_what_the_first_formats_said_still_holds(tmp_path, version):
         assert store.preferences() == preferred
 
 
-@pytest.mark.parametrize("version", [3, 4, 5])
+@pytest.mark.parametrize("version", [3, 4, 5, 6])
 def test_what_the_later_formats_said_still_holds(tmp_path, version):
     with Store(older_store(tmp_path / "old.sqlite", version)) as store:
         assert [c.id for c in store.categories()] == ["life", "apis", "wasps"]

@@ -215,7 +215,7 @@ FROM judgments AS j LEFT JOIN categories AS c ON c.number = j.category
 LEFT JOIN categories AS o ON o.number = j.other
 WHERE j.document = ? AND j.seq > ? AND j.act {} ORDER BY j.seq
 """
-DECIDES = "NOT IN ('skip', 'note', 'settle')"
+DECIDES = "NOT IN ('skip', 'note', 'settle', 'replace')"
 BRING_BACK = """
 SELECT max(u.seq) FROM judgments AS u JOIN judgments AS t ON t.seq = u.undoes
 WHERE u.who = ?1 AND u.act = 'undo' AND t.act <> 'undo' AND u.within IS NULL
@@ -350,8 +350,8 @@ def redo_for(desk: Desk, who: str) -> SavedDecision:
 def version_of(store: Store, document: str) -> int:
     """The number of the last act on a document; 0 where there is none."""
     (last,) = store.run(
-        "SELECT coalesce(max(seq), 0) FROM judgments "
-        "WHERE document = ? AND act NOT IN ('skip', 'note', 'settle')",
+        "SELECT coalesce(max(seq), 0) FROM judgments WHERE document = ? "
+        "AND act NOT IN ('skip', 'note', 'settle', 'replace')",
         (document,),
     ).fetchone()
     return int(last)

@@ -42,8 +42,8 @@ from classmark.workbench.store.schema import VERSION
 from classmark.workbench.store.store import Store
 
 TABLES = (
-    "documents", "categories", "judgments", "undone", "lessons", "events", "searches",
-    "marks", "impressions", "clicks",
+    "documents", "categories", "judgments", "undone", "lessons", "texts", "events",
+    "searches", "marks", "impressions", "clicks",
 )  # fmt: skip
 PEOPLE = ("users", "tokens")
 JSON_COLUMNS = {

@@ -102,7 +102,7 @@ def import_records(
                 store.put_categories(Category(name) for name in missing)
                 categories.update(missing)
                 added += missing
-                documents += store.put_documents(batch)
+                documents += store.put_documents(batch, f"{who} (import)")
                 acts = [act for record in batch for act in _changes(record, *before)]
                 judgments += len(store.judge(acts, f"{who} (import)"))
         with turn():

@@ -141,6 +141,7 @@ class LiveLearner:
         self._spent, self._cost = 0.0, 0.0  # seconds since the last checkpoint; of one
         self._split = (-1, -1, -1)
         self._moves: dict[str, list[tuple[int, int]]] = {}
+        self._replaced: set[str] = set()
         self._know_categories()
 
     @classmethod
@@ -189,12 +190,13 @@ class LiveLearner:
             if changed:
                 learner = self._before(min(changed), undone)
             entries = list(store.log(learner.moment.upto))
+            learner.moment.texts = store.texts_before(learner.facts.start)
         again = {e.document for e in entries if e.seq in changed} - {None}
         waiting = learner._follow(entries, undone)  # noqa: SLF001 (its own kind)
         documents, apart = learner._learn(waiting)  # noqa: SLF001
         visits = 0
-        if waiting:
-            visits = learner._revisit(documents)  # noqa: SLF001
+        if any(e.seq > last and not learner.facts.skips(e) for e in entries):
+            visits = learner._revisit(documents) if waiting else 0  # noqa: SLF001
             with self.writing():
                 if _last_lesson(store) != last:
                     raise Overtaken(
@@ -305,6 +307,9 @@ class LiveLearner:
                 self._split = (entry.seq, first, second)
         if entry.document is None:
             return touched
+        texts = self.moment.texts.get(entry.document, ())
+        if any(seq == entry.seq for seq, _ in texts):
+            self._replaced.add(entry.document)
         if entry.within is not None and entry.within == self._split[0]:
             self._moves.setdefault(entry.document, []).append(self._split[1:])
         return {entry.document: None}
@@ -342,10 +347,13 @@ class LiveLearner:
         if not is_apart and not spoken <= self.facts.used:
             self.facts.used |= spoken
             self._show()
-        taught = None
+        text, taught, changed = self.project.text_of(record), None, False
         if not is_apart:
             taught = fit.lesson(record, self._columns, self.facts.settings["grades"])
-        changed = self.ranker.teach(id_, self.project.text_of(record), taught)
+        if id_ in self._replaced:
+            self._replaced.discard(id_)
+            changed = self.ranker.teach(id_, text, None)
+        changed |= self.ranker.teach(id_, text, taught)
         return changed or taught is not None
 
     def _revisit(self, documents: int, noted: int | None = None) -> int:

@@ -459,6 +459,7 @@ def rebuild(project: Project) -> Table:
                 "train"
             )
         moment = LogReplay(project.store.log(), upto)
+        moment.texts = project.store.texts_before(upto)
         fitted = fit_at(project, moment, how)
         if how.strategy in fit.DESCENDING:
             return _compare_trees(project, moment, fitted)

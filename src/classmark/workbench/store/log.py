@@ -28,7 +28,9 @@ ASSIGN, REMOVE, PRIMARY, REJECT, UNSURE = STATEMENTS = (
     "assign", "remove", "primary", "reject", "unsure",
 )  # fmt: skip
 PREFER, RETRACT, UNDO = "prefer", "retract", "undo"
-SKIP, NOTE, SETTLE = TELLING = "skip", "note", "settle"  # they change no label
+SKIP, NOTE, SETTLE, REPLACE = TELLING = (  # they change no label
+    "skip", "note", "settle", "replace",
+)  # fmt: skip
 LABELS = (ASSIGN, PRIMARY)
 
 Row = dict[str, Any]  # of the table of categories, by column
@@ -150,8 +152,9 @@ class Act(NamedTuple):
     other labels), ``reject`` (not this one), ``unsure`` (neither; without a category
     the document as a whole) or ``remove``, which takes back any of them; ``prefer``
     (category over other, the grade being the weight) or ``retract``, which takes back
-    what was preferred between the two; ``skip``, ``note`` and ``settle``, without a
-    category, leave what holds as it is; without a document, an act on categories;
+    what was preferred between the two; ``skip``, ``note``, ``settle`` and ``replace``
+    (what the document says), without a category, leave what holds as it is; without a
+    document, an act on categories;
     model, rank, score : what the expert saw when deciding;  undoes : the number of the
     act taken back;  within : the number of the act this one is part of;  changes :
     what it does to categories.
@@ -201,11 +204,12 @@ def whoami() -> str:
 class LogReplay:
     """The categories and judgments after each entry taken, in order.
 
-    Texts are not in the log. upto : the number of the last entry, of those given at
-    first at most this one;  skip : which entries are passed over;  acts : how many
-    were taken or passed over;  rows : number → the row of a category;  names : number →
-    id of those that stand, or the number as text (``by_number``): where entries are
-    passed over, two categories may have one id for a while.
+    texts : document → what it said before acts that replaced it, by their numbers, in
+    order;  upto : the number of the last entry, of those given at first at most this
+    one;  skip : which entries are passed over;  acts : how many were taken or passed
+    over;  rows : number → the row of a category;  names : number → id of those that
+    stand, or the number as text (``by_number``): where entries are passed over, two
+    categories may have one id for a while.
 
     >>> from classmark.corpus.documents import Document
     >>> acts = [LogEntry(1, "d", "assign", 1.0, None, None, None, {}, (1, None))]
@@ -226,11 +230,12 @@ class LogReplay:
         self.rows: dict[int, Row] = {}
         self.names: dict[int, str] = {}
         self.by_number = by_number
+        self.texts: Mapping[str, list[tuple[int, Record]]] = {}
         self.upto, self.acts = -1, 0
         self._undone: set[int] = set()
         self._undoes: dict[int | None, int] = {}
         self._entries: dict[str, list[LogEntry]] = {}
-        self._naming: dict[int, dict[str, None]] = {}
+        self._naming: dict[int, list[LogEntry]] = {}
         for entry in entries:
             if upto is not None and entry.seq > upto:
                 break
@@ -259,17 +264,17 @@ class LogReplay:
                 seq = self._undoes.get(seq)
         elif entry.document is not None:
             self._entries.setdefault(entry.document, []).append(entry)
-        if entry.document is not None:
             for category in filter(None, entry.numbers):
-                self._naming.setdefault(category, {})[entry.document] = None
+                self._naming.setdefault(category, []).append(entry)
 
     def holds(self, seq: int) -> bool:
         """Whether an act is not undone."""
         return seq not in self._undone
 
     def naming(self, number: int) -> dict[str, None]:
-        """The documents of which an act ever named a category."""
-        return self._naming.get(number, {})
+        """The documents of which an act that holds names a category."""
+        entries = self._naming.get(number, ())
+        return {str(e.document): None for e in entries if self.holds(e.seq)}
 
     def categories(self) -> list[Category]:
         """The categories that stand, in order of arrival."""
@@ -280,7 +285,9 @@ class LogReplay:
         return {name: number for number, name in self.names.items()}
 
     def judged(self, record: Record) -> JudgedRecord:
-        """A document with the statements on it that hold."""
+        """A document with the statements on it that hold, as it was then."""
+        later = (old for seq, old in self.texts.get(record.id, ()) if seq > self.upto)
+        record = next(later, record)
         entries = [e for e in self._entries.get(record.id, []) if self.holds(e.seq)]
         last = _last_by(entries, STATEMENTS, lambda entry: entry.numbers[0])
         statements = {

@@ -7,7 +7,8 @@ in its ``changes``: number → field → [before, after]; the table ``categories
 result of all changes. The acts that do not hold now, being undone, are in ``undone``.
 The views are what holds: the last statement on a document and a category
 (``statements``), and on a document and a pair of categories (``comparisons``). The acts
-``skip``, ``note`` and ``settle`` name no category and change none of them.
+``skip``, ``note``, ``settle`` and ``replace`` name no category and change none of them;
+what a document said before an act replaced it is in ``texts``.
 
 A search by examples has a log of its own, ``marks``, that only grows as well: an
 ``undo`` takes its mark back, or, the mark being taken back, brings it again; marks made
@@ -25,7 +26,7 @@ from collections.abc import Iterator, Mapping
 from string import Template
 
 APPLICATION = 0x436C4D6B  # "ClMk": the file is ours
-VERSION = 6
+VERSION = 7
 WORDS = {  # of SQLite and PostgreSQL
     "INTEGER": ("INTEGER", "BIGINT"),
     "REAL": ("REAL", "DOUBLE PRECISION"),
@@ -118,6 +119,14 @@ CREATE INDEX judgments_aside ON judgments (document)
     + APPEND_ONLY.format("judgments", "the judgment log")
     + APPEND_ONLY.format("lessons", "the judgment log")
 )
+TEXTS = """
+CREATE TABLE texts (
+  seq $INTEGER PRIMARY KEY REFERENCES judgments (seq),
+  fields $TEXT NOT NULL,
+  meta $TEXT NOT NULL,
+  links $TEXT NOT NULL
+);
+""" + APPEND_ONLY.format("texts", "the judgment log")
 SEARCHES = """
 CREATE TABLE searches (
   number $INTEGER PRIMARY KEY,
@@ -225,7 +234,8 @@ CREATE VIEW aside AS
     AND NOT EXISTS (
       SELECT 1 FROM judgments AS j
       WHERE j.document = a.document AND j.seq > a.seq
-        AND j.act NOT IN ('undo', 'skip', 'note', 'settle') AND j.within IS NULL
+        AND j.act NOT IN ('undo', 'skip', 'note', 'settle', 'replace')
+        AND j.within IS NULL
         AND NOT EXISTS (SELECT 1 FROM undone AS u WHERE u.seq = j.seq));
 CREATE VIEW marked AS
   SELECT seq, at, who, search, document, act, undoes, origin, rank, score, step FROM (
@@ -237,7 +247,7 @@ CREATE VIEW marked AS
   WHERE age = 1;
 """
 TABLES = (
-    DOCUMENTS, CATEGORIES, LOG, LOG_BY_PERSON, SEARCHES, CLICKS, PEOPLE, VIEWS,
+    DOCUMENTS, CATEGORIES, LOG, LOG_BY_PERSON, TEXTS, SEARCHES, CLICKS, PEOPLE, VIEWS,
 )  # fmt: skip
 DROP_VIEWS = "".join(
     f"DROP VIEW IF EXISTS {view};\n"
@@ -282,14 +292,15 @@ ADD_GUIDELINES = """
 ALTER TABLE categories ADD COLUMN guideline $TEXT NOT NULL DEFAULT '';
 """
 MIGRATIONS = (  # formats, and what a store of one of them still needs, in order
-    (range(1, 6), DROP_VIEWS),
+    (range(1, 7), DROP_VIEWS),
     (range(1, 3), RENAME_LOG + CATEGORIES),
     (range(1, 3), NUMBER_CATEGORIES),
     (range(1, 3), LOG),
     (range(1, 4), SEARCHES),
     (range(1, 5), CLICKS),
     (range(3, 6), ADD_GUIDELINES),
-    (range(1, 6), LOG_BY_PERSON + PEOPLE + VIEWS),
+    (range(1, 6), LOG_BY_PERSON + PEOPLE),
+    (range(1, 7), TEXTS + VIEWS),
 )
 
 

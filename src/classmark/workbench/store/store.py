@@ -7,7 +7,7 @@ it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from itertools import count
 from pathlib import Path
@@ -22,6 +22,7 @@ from classmark.workbench.settings import StoreSettings
 from classmark.workbench.store.database import Embedded, damaged, transaction
 from classmark.workbench.store.log import (
     BLANK,
+    REPLACE,
     Act,
     JudgedRecord,
     LogEntry,
@@ -58,10 +59,16 @@ ENTRIES = """
 SELECT seq, document, act, grade, undoes, within, revisits, changes, category, other
 FROM judgments LEFT JOIN lessons USING (seq) WHERE seq > ? ORDER BY seq
 """
-PUT_DOCUMENT = """
+NEW_DOCUMENT = """
 INSERT INTO documents (id, fields, meta, links, added) VALUES (?, ?, ?, ?, ?)
-ON CONFLICT (id) DO UPDATE
-SET fields = excluded.fields, meta = excluded.meta, links = excluded.links
+"""
+REPLACE_DOCUMENT = "UPDATE documents SET fields = ?, meta = ?, links = ? WHERE id = ?"
+NOTE_TEXT = "INSERT INTO texts (seq, fields, meta, links) VALUES (?, ?, ?, ?)"
+TEXTS = """
+SELECT t.seq, j.document, t.fields, t.meta, t.links
+FROM texts AS t JOIN judgments AS j ON j.seq = t.seq
+WHERE t.seq > ?1 AND (j.undoes IS NULL OR j.undoes <= ?1)
+AND NOT EXISTS (SELECT 1 FROM undone AS u WHERE u.seq = t.seq) ORDER BY t.seq
 """
 DOCUMENTS = "SELECT id, fields, meta, links FROM documents"
 UNDECIDED = """
@@ -190,15 +197,42 @@ class Store:
             changes = unpacked(text) if text else {}
             yield LogEntry._make((*columns, changes, (category, other)))
 
-    def put_documents(self, records: Iterable[Record]) -> int:
-        """Add documents, or replace the contents of known ids; return how many."""
-        added = 0
+    def put_documents(self, records: Iterable[Record], who: str = "import") -> int:
+        """Add documents, or replace the contents of known ids; return how many.
+
+        To replace is an act of the log, by ``who``; what is the same already is none.
+        """
+        put = 0
         for record in records:
             fields, meta = dict(record.document.fields), dict(record.meta)
-            contents = (fields, meta, [list(link) for link in record.links])
-            self.run(PUT_DOCUMENT, (record.id, *map(as_json, contents), now()))
-            added += 1
-        return added
+            links = [list(link) for link in record.links]
+            contents = tuple(map(as_json, (fields, meta, links)))
+            before = self.run(f"{DOCUMENTS} WHERE id = ?", (record.id,)).fetchone()
+            if before is None:
+                self.run(NEW_DOCUMENT, (record.id, *contents, now()))
+            elif tuple(before[1:]) != contents:
+                seq = self.append(Act(record.id, REPLACE), who)
+                self.replace_text(record.id, seq, contents)
+            put += 1
+        return put
+
+    def replace_text(self, id_: str, seq: int, contents: tuple[str, ...]) -> None:
+        """Let a document say something else from an act on; what it said is kept.
+
+        contents : its fields, meta and links, as JSON.
+        """
+        self.run(NOTE_TEXT, (seq, *self._row(id_)[1:]))
+        self.run(REPLACE_DOCUMENT, (*contents, id_))
+
+    def texts_before(self, after: int) -> dict[str, list[tuple[int, Record]]]:
+        """Document → what it said before each act with a greater number than ``after``.
+
+        Acts that were undone, and their undoings, are left out.
+        """
+        texts: dict[str, list[tuple[int, Record]]] = {}
+        for seq, *row in self.run(TEXTS, (after,)):
+            texts.setdefault(row[0], []).append((seq, _record(row)))
+        return texts
 
     def records(self) -> Iterator[JudgedRecord]:
         """All documents with the statements on them, in order of arrival."""
@@ -338,15 +372,21 @@ def _judged(
     preferences: dict[tuple[str, str], float],
     aside: bool,
 ) -> JudgedRecord:
-    id_, fields, meta, links = row
+    record = _record(row)
     return JudgedRecord(
-        Document(id_, json.loads(fields)),
-        meta=json.loads(meta),
-        links=tuple((to, anchor) for to, anchor in json.loads(links)),
+        record.document,
+        meta=record.meta,
+        links=record.links,
         preferences=preferences,
         aside=aside,
         **sorted_out(statements),
     )
+
+
+def _record(row: Sequence[str]) -> Record:
+    id_, fields, meta, links = row
+    pairs = tuple((to, anchor) for to, anchor in json.loads(links))
+    return Record(Document(id_, json.loads(fields)), meta=json.loads(meta), links=pairs)
 
 
 def title_of(document: Document) -> str:

@@ -52,6 +52,13 @@ class _Line(NamedTuple):
     changes: log.Changes
 
 
+TEXT = "SELECT fields, meta, links FROM texts WHERE seq = ?"
+REPLACED_SINCE = """
+SELECT max(seq) FROM judgments AS j WHERE document = ? AND act = 'replace'
+AND seq > ? AND NOT EXISTS (SELECT 1 FROM undone WHERE seq = j.seq)
+"""
+
+
 def undo(
     project: Project,
     number: int | None = None,
@@ -124,7 +131,10 @@ def _undo(store: Store, line: _Line, who: str, within: int | None) -> list[int]:
     act = log.Act(
         line.document, log.UNDO, undoes=line.seq, within=within, changes=changes
     )
+    text = _text_before(store, line)
     seqs = [_append(store, act, line, who)]
+    if text is not None:
+        store.replace_text(str(line.document), seqs[0], text)
     chain, at = chain_of(store, line.seq), line.seq
     for sql in cycle(FALL):  # what an undone act undid holds again, and so on
         store.run(sql, (at,))
@@ -157,6 +167,21 @@ def _append(store: Store, act: log.Act, line: _Line, who: str) -> int:
     except Mistake as problem:
         raise Mistake(f"{refused} as things stand: {problem}") from None
     return seq
+
+
+def _text_before(store: Store, line: _Line) -> tuple[str, ...] | None:
+    """What a document said before the act, if that replaced it."""
+    contents = store.run(TEXT, (line.seq,)).fetchone()
+    if contents is None:
+        return None
+    first = min(chain_of(store, line.seq))
+    (last,) = store.run(REPLACED_SINCE, (line.document, first)).fetchone()
+    if last is not None:
+        raise Mistake(
+            f"act {line.seq} cannot be undone alone: act {last} replaced what "
+            f"{line.document!r} says since: undo {last} first"
+        )
+    return tuple(contents)
 
 
 def chain_of(store: Store, seq: int) -> dict[int, int | None]:

@@ -76,6 +76,7 @@ def made(tmp_path_factory):
         say(project, "b1", "wax", note='«"é\n\\')
         store = project.store
         store.judge([Act("b2", "note", note="later"), Act("b2", "skip")], "eve")
+        store.put_documents([Record(Document("c1", {"text": "another wick"}))], "eve")
         search = begin_search(store, "nests", {"C": 0.1})
         add_marks(store, search, [Mark("b1", "example", score=1 / 3)])
         undo_marks(store, search)

@@ -24,7 +24,8 @@ from classmark.workbench.learning.train import rebuild, train
 from classmark.workbench.project import Project
 from classmark.workbench.settings import FILE, LearningSettings
 from classmark.workbench.store.undo import undo
-from projects import NAMES, TEXTS, new_project
+from classmark.workbench.team.desk import Desk
+from projects import NAMES, TEXTS, new_library, new_project
 from workbench.acts import say, teach_all, unlearned, weights, wrong_lessons
 
 
@@ -362,3 +363,83 @@ def test_a_ranker_is_kept_for_two_saves_only(project):
     folders = [path for path in (project.folder / "live").iterdir() if path.is_dir()]
     assert len(folders) == 2
     assert Path(project.lives.current()) in folders
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    return new_library(tmp_path_factory.mktemp("undo") / "library", trained=True)
+
+
+@pytest.mark.parametrize("served", [False, True])
+def test_a_merge_that_is_undone_leaves_the_ranker_as_it_was(library, tmp_path, served):
+    """Also a category whose start is what a training made of its documents."""
+    folder = shutil.copytree(library, tmp_path / "library")
+    text = "sparrows and finches nest in the hedge"
+    birds, mammals = "nature.animals.birds", "nature.animals.mammals"
+    if served:
+        with Desk(folder) as desk:
+            assert desk.learned(60)
+            before = desk.model().suggest(text)
+            change = edit.TaxonomyChange("merge", birds, to=mammals)
+            acts = [
+                lambda p: edit.carry_out(p, change, "eve"),
+                lambda p: undo(p, who="eve"),
+            ]
+            for act in acts:
+                logged = desk.write(act)
+                desk.after_write([], "eve", logged)
+                desk.look_again()
+                assert desk.learned(60)
+                if act is acts[0]:
+                    assert birds not in {s.category for s in desk.model().suggest(text)}
+            assert desk.model().suggest(text) == before
+        return
+    with Project(folder) as project:
+        before = suggest(project, text)
+        assert before[0].category == birds
+        edit.merge(project, birds, mammals)
+        learn_at_once(project)
+        assert birds not in {s.category for s in suggest(project, text)}
+        undo(project)
+        learn_at_once(project)
+        assert suggest(project, text) == before
+        assert rebuild(project).rows[0]["difference"] == 0.0
+        assert suggest(project, text) == before
+
+
+def test_a_text_that_is_replaced_is_learned_anew_and_can_be_brought_back(project):
+    teach_all(project)
+    before = open_learner(project)
+    changed = {"text": "a lantern of horn"}
+    project.store.put_documents([Record(Document("c1", changed))], "eve")
+    learned = learn_at_once(project)
+    assert learned.documents == 1
+    assert first(project, "lantern") == "candles"
+    assert rebuild(project).rows[0]["difference"] == 0.0
+    undo(project, who="eve")
+    assert project.store.document("c1").fields == {"text": TEXTS["c1"]}
+    learn_at_once(project)
+    assert weights(open_learner(project)) == weights(before)
+    undo(project, max(e.seq for e in project.store.log()))
+    assert project.store.document("c1").fields == changed
+    learn_at_once(project)
+    assert first(project, "lantern") == "candles"
+    assert rebuild(project).rows[0]["difference"] == 0.0
+
+
+def test_what_was_replaced_twice_is_brought_back_in_turn(project):
+    for text in ("horn", "bone"):
+        project.store.put_documents([Record(Document("c1", {"text": text}))], "eve")
+    first_act = max(e.seq for e in project.store.log()) - 1
+    with pytest.raises(Mistake, match=f"undo {first_act + 1} first"):
+        undo(project, first_act)
+    undo(project, first_act + 1)
+    undo(project, first_act)
+    assert project.store.document("c1").fields == {"text": TEXTS["c1"]}
+
+
+def test_the_same_text_again_is_no_act(project):
+    last = [e.seq for e in project.store.log()]
+    record = project.store.record("c1")
+    project.store.put_documents([Record(record.document, meta=record.meta)], "eve")
+    assert [e.seq for e in project.store.log()] == last

@@ -194,7 +194,7 @@ def answer(
 
     >>> from classmark.workbench.deciding.sheet import EvidencePiece
     >>> list(answer(EvidencePiece, "strength", says=float).model_fields)
-    ['text', 'side', 'says']
+    ['text', 'marks', 'side', 'says']
     """
     names = [n for n in source.__annotations__ if n not in hidden]
     same = {n: source.__annotations__[n] for n in names if n not in types}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from threading import Lock, RLock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from classmark.corpus.documents import Document
 from classmark.taxonomy.tree import path_names
@@ -43,11 +43,15 @@ STRENGTHS = 4
 LEAST = 0.005  # a part of the score that rounds to more than 0.00
 
 
-@dataclass(frozen=True, slots=True)
-class EvidencePiece:
-    """Some text; side : "for" or "against" a category, or ""; strength : 1 to 4."""
+class EvidencePiece(NamedTuple):
+    """Some text of a document.
+
+    marks : for each choice that it speaks of, «number:side:strength:part», with spaces
+    between;  side : "for" or "against" the first choice, or "";  strength : 1 to 4.
+    """
 
     text: str
+    marks: str = ""
     side: str = ""
     strength: int = 0
     says: str = ""
@@ -80,7 +84,7 @@ class Choice:
 class Sheet:
     """A document, and what may be said of it.
 
-    texts : for each choice its number and the text in pieces;  choices : the best ten;
+    words : the text, in pieces;  choices : the best ten;
     others : what else was said of it before;  more : how many categories are not shown,
     in words;  calibrated : what the percentages rest on, in words;  version : the
     number of the last act on the document;  ranked : how many categories are ranked;
@@ -92,7 +96,7 @@ class Sheet:
     id: str
     title: str
     about: tuple[tuple[str, str], ...]
-    texts: tuple[tuple[int, tuple[EvidencePiece, ...]], ...]
+    words: tuple[EvidencePiece, ...]
     choices: tuple[Choice, ...]
     more: str
     version: int
@@ -147,10 +151,7 @@ def _laid_out(desk: Desk, document: str, version: int, *, blind: bool) -> Sheet:
     suggestions = [] if model is None else model.suggest(text, SHOWN)
     choices = tuple(choice_of(desk, record, s.category, s) for s in suggestions)
     title, about, body = in_parts(record.document, record.meta)
-    texts = [
-        (number, tuple(marked(body or text, dict(each.favour) | dict(each.against))))
-        for number, each in enumerate(choices, start=1)
-    ]
+    parts = [dict(choice.favour + choice.against) for choice in choices]
     shown = {choice.category for choice in choices}
     others = {*record.labels, *record.rejected, *record.unsure} - shown
     calibrated = ""
@@ -160,7 +161,7 @@ def _laid_out(desk: Desk, document: str, version: int, *, blind: bool) -> Sheet:
         document,
         title,
         about,
-        tuple(texts) or ((1, (EvidencePiece(body or text),)),),
+        tuple(marked(body or text, parts)),
         choices,
         f"{len(desk.categories) - len(choices):,} more",
         version,
@@ -243,26 +244,31 @@ def _told(parts: Iterable[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
     return tuple((term, part) for term, part in parts if abs(part) >= LEAST)
 
 
-def marked(text: str, parts: Mapping[str, float]) -> Iterator[EvidencePiece]:
-    """Cut a text where its words speak for or against a category.
+def marked(text: str, parts: Sequence[Mapping[str, float]]) -> Iterator[EvidencePiece]:
+    """Cut a text where its words speak for or against categories.
 
-    parts : a word as it stands in the text, in small letters → its part in the score.
+    parts : of each category, a word as it stands in the text, in small letters → its
+    part in the score.
 
-    >>> [piece.side for piece in marked("Bees, not ants", {"bees": 2.0, "ants": -1.0})]
-    ['for', '', 'against']
+    >>> words = marked("Bees, not ants", [{"bees": 2.0}, {"bees": 1.0, "ants": -0.1}])
+    >>> [word.marks for word in words]
+    ['1:for:4:+2.00 2:for:4:+1.00', '', '2:against:1:−0.10']
     """
-    largest = max(map(abs, parts.values()), default=1.0)
+    largest = [max(map(abs, each.values()), default=1.0) for each in parts]
     at = 0
     for run in _RUN.finditer(text):
-        part = parts.get(run[0].lower())
-        if part is None:
-            continue
-        if run.start() > at:
-            yield EvidencePiece(text[at : run.start()])
-        strength = max(1, round(STRENGTHS * abs(part) / largest))
-        side = "for" if part > 0 else "against"
-        yield EvidencePiece(run[0], side, strength, f"{part:+.2f}".replace("-", "−"))
-        at = run.end()
+        marks: dict[int, tuple[str, int, str]] = {}
+        for number, (each, most) in enumerate(zip(parts, largest, strict=True), 1):
+            if part := each.get(run[0].lower()):
+                strength = max(1, round(STRENGTHS * abs(part) / most))
+                says = f"{part:+.2f}".replace("-", "−")
+                marks[number] = "for" if part > 0 else "against", strength, says
+        if marks:
+            if run.start() > at:
+                yield EvidencePiece(text[at : run.start()])
+            at = run.end()
+            words = " ".join(f"{n}:{a}:{b}:{c}" for n, (a, b, c) in marks.items())
+            yield EvidencePiece(run[0], words, *marks.get(1, ()))
     if at < len(text):
         yield EvidencePiece(text[at:])
 

@@ -14,7 +14,7 @@ from classmark.web import fields
 from classmark.web.guard.auth import Classifier, Reader
 from classmark.web.render import page, redirect
 from classmark.workbench.deciding import decide, opinions
-from classmark.workbench.deciding.opinions import Disagreement, Opinion
+from classmark.workbench.deciding.opinions import Disagreement
 from classmark.workbench.results import Logged
 from classmark.workbench.store.store import titles
 from classmark.workbench.team import agreement as agreements
@@ -77,19 +77,15 @@ def settle_form(
 ) -> RedirectResponse:
     """Let the labels of one person, or of everybody, stand."""
     by_people = (o for o in opinions.opinions(me.desk, document) if not o.imported)
-    labels = _labels_of([o for o in by_people if whose in (ALL, o.who)])
-    logged = decide.settle(me.desk, document, labels, me.name, note.strip(), seen)
-    saved = f"settled #{logged.numbers[0]}: {document}"
-    return redirect("/progress/agreement", saved=saved)
-
-
-def _labels_of(read: list[Opinion]) -> dict[str, bool]:
-    """Category → whether somebody calls it primary."""
+    read = [o for o in by_people if whose in (ALL, o.who)]
     if not read:
         raise Mistake("nobody of that name has read the document: choose another")
     primary = {name for opinion in read for name in opinion.primary}
     names = {name for opinion in read for name in opinion.labels}
-    return {name: name in primary for name in sorted(names)}
+    labels = {name: name in primary for name in sorted(names)}
+    logged = decide.settle(me.desk, document, labels, me.name, note.strip(), seen)
+    saved = f"settled #{logged.numbers[0]}: {document}"
+    return redirect("/progress/agreement", saved=saved)
 
 
 def strength(value: float) -> str:

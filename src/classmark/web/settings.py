@@ -179,14 +179,10 @@ def openapi(me: Reader) -> JSONResponse:
 
 def described(app: FastAPI) -> dict[str, Any]:
     """All calls in OpenAPI: ours and Annif's, with nothing but what is answered."""
-    if not hasattr(app.state, "described"):
-        app.state.described = _description(app)
-    description: dict[str, Any] = app.state.described
-    return description
-
-
-def _description(app: FastAPI) -> dict[str, Any]:
-    description = get_openapi(
+    description: dict[str, Any] | None = getattr(app.state, "described", None)
+    if description is not None:
+        return description
+    description = app.state.described = get_openapi(
         title="Classmark",
         version=__version__,
         description=ABOUT,

@@ -82,9 +82,14 @@ class Wordings:
         if first < last and self.words[first] == word:
             self._raise(likeness, np.array([first]), EXACT)
         if len(word) >= SHORTEST_PART or not word.isascii():
-            self._raise(likeness, self._containing(word), PART)
-        if not likeness.any():
-            self._raise(likeness, self._misspelt(word), SLIP)
+            line, starts = self._line
+            hits = [match.start() for match in re.finditer(re.escape(word), line)]
+            places = np.searchsorted(starts, np.array(hits, np.int64), "right") - 1
+            self._raise(likeness, np.unique(places), PART)
+        if not likeness.any() and SHORTEST_SLIP <= len(word) <= LONGEST_SLIP:
+            others = one_off(word, self._letters)
+            near = {at for other in others for at in range(*self._prefixed(other))}
+            self._raise(likeness, np.array(sorted(near), np.int64), SLIP)
         return likeness
 
     def _raise(self, likeness: Likeness, places: Ints, factor: float) -> None:
@@ -112,19 +117,6 @@ class Wordings:
         """The letters that most words have."""
         counts = Counter(letter for word in self.words for letter in set(word))
         return [letter for letter, _ in counts.most_common(LETTERS)]
-
-    def _containing(self, word: str) -> Ints:
-        line, starts = self._line
-        hits = [match.start() for match in re.finditer(re.escape(word), line)]
-        return np.unique(np.searchsorted(starts, np.array(hits, np.int64), "right") - 1)
-
-    def _misspelt(self, word: str) -> Ints:
-        """Words that begin with the word, but for one letter."""
-        places: set[int] = set()
-        if SHORTEST_SLIP <= len(word) <= LONGEST_SLIP:
-            for other in one_off(word, self._letters):
-                places.update(range(*self._prefixed(other)))
-        return np.array(sorted(places), np.int64)
 
 
 def one_off(word: str, letters: Sequence[str]) -> set[str]:
@@ -311,14 +303,12 @@ def _also(
     ):
         places = [place for word in missing for place in _places(text, word)]
         if places:
-            return pieces(_clipped(text, min(places)[0]), words), source
+            at, _ = min(places)
+            start = 0 if at < CLIP // 2 else text.rfind(" ", 0, at - CLIP // 3) + 1
+            end = "…" if start + CLIP < len(text) else ""
+            clipped = ("…" if start else "") + text[start : start + CLIP] + end
+            return pieces(clipped, words), source
     return (), ""
-
-
-def _clipped(text: str, at: int) -> str:
-    start = 0 if at < CLIP // 2 else text.rfind(" ", 0, at - CLIP // 3) + 1
-    end = text[start : start + CLIP]
-    return ("…" if start else "") + end + ("…" if start + CLIP < len(text) else "")
 
 
 def pieces(text: str, words: Sequence[str]) -> tuple[MarkedText, ...]:

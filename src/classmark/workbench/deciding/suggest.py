@@ -121,7 +121,15 @@ def place(
         }
         for document, put in zip(chosen, places, strict=True)
     ]
-    return Table("Places", rows, _note(places, precision))
+    note = "no document is waiting: every one is decided or set aside"
+    if places:
+        count = Counter(put.kind for put in places)
+        note = (
+            f"{count['leaf']} at a leaf, {count['inner']} higher up, {count['left']} "
+            f"left to the expert; {100 * precision:g} % of the documents placed are to "
+            "be right: at a right category or one above it"
+        )
+    return Table("Places", rows, note)
 
 
 def place_if_any(project: Project, text: str) -> Place | None:
@@ -177,14 +185,3 @@ def _columns(
         owner[id_] = class_ if class_ == id_ else owner.get(id_, class_)
     mine = (now(class_) if owner[now(class_)] == class_ else "" for class_ in classes)
     return np.array([column.get(id_, -1) for id_ in mine], np.int64)
-
-
-def _note(places: Sequence[Place], precision: float) -> str:
-    if not places:
-        return "no document is waiting: every one is decided or set aside"
-    count = Counter(put.kind for put in places)
-    return (
-        f"{count['leaf']} at a leaf, {count['inner']} higher up, {count['left']} left "
-        f"to the expert; {100 * precision:g} % of the documents placed are to be "
-        "right: at a right category or one above it"
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import chain, count
 from operator import attrgetter
@@ -410,7 +410,15 @@ def export_ranking(ranking: ExampleRanking, path: Path) -> int:
     match path.suffix:
         case ".csv":
             with writing(path) as file:
-                csv.writer(file).writerows(_cells(hits))
+                table = csv.writer(file)
+                table.writerow(("rank", "id", "title", "score", "why", "mark"))
+                for hit in hits:
+                    id_, title, why = (
+                        f"'{cell}" if cell.startswith(FORMULAS) else cell
+                        for cell in (hit.id, hit.title, " ".join(hit.parts))
+                    )
+                    row = (hit.rank, id_, title, repr(hit.score), why, hit.mark)
+                    table.writerow(row)
         case ".jsonl":
             with writing(path) as file:
                 for hit in hits:
@@ -446,17 +454,6 @@ def export_weights(search: ExampleSearch, path: Path) -> int:
         {search.terms[at]: float(weights[at]) for at in np.flatnonzero(weights)},
     )  # fmt: skip
     return write_weights(query, path)
-
-
-def _cells(hits: Sequence[DocumentHit]) -> Iterator[Sequence[Any]]:
-    """The rows of a table of hits, its head first."""
-    yield "rank", "id", "title", "score", "why", "mark"
-    for hit in hits:
-        id_, title, why = (
-            f"'{cell}" if cell.startswith(FORMULAS) else cell
-            for cell in (hit.id, hit.title, " ".join(hit.parts))
-        )
-        yield hit.rank, id_, title, repr(hit.score), why, hit.mark
 
 
 def _references(ranking: ExampleRanking) -> list[Reference]:

@@ -161,7 +161,7 @@ def next_of(desk: Desk, who: str, reading: Reading, after: str = "") -> str | No
         case "second":
             ids = to_read_again(desk, who, 2)
         case "settle":
-            ids = [each.document for each in disagreements(desk)]
+            ids = [each.document for each in desk.once(disagreements)]
         case _:
             return deciding.next_for(desk, who, after or None)
     return next((id_ for id_ in ids if id_ != after), None)

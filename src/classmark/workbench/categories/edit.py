@@ -128,8 +128,7 @@ def describe(
     fields: Row = dict(description)
     if synonyms is not None:
         fields["synonyms"] = as_json([name for name in synonyms if name.strip()])
-    with project.store.transaction():
-        seq = _change_fields(project.store, "describe", id_, fields, who)
+    seq = _change_fields(project.store, "describe", id_, fields, who)
     return Logged((seq,), f"described {id_}: {', '.join(sorted(fields))}")
 
 
@@ -147,8 +146,7 @@ def move(project: Project, id_: str, under: str | None, who: str = "") -> Logged
 
 def retire(project: Project, id_: str, who: str = "") -> Logged:
     """Let no new document come to a category; those that are there stay."""
-    with project.store.transaction():
-        seq = _change_fields(project.store, "retire", id_, {"status": DEPRECATED}, who)
+    seq = _change_fields(project.store, "retire", id_, {"status": DEPRECATED}, who)
     return Logged((seq,), f"retired {id_}")
 
 
@@ -272,9 +270,10 @@ def _add(
 def _change_fields(
     store: Store, act: str, id_: str, fields: Row, who: str, other: int | None = None
 ) -> int:
-    number = store.number_of(id_)
-    row = store.category_rows([number])[number]
-    return _log(store, act, {number: row | fields}, who, (number, other))
+    with store.transaction():
+        number = store.number_of(id_)
+        row = store.category_rows([number])[number]
+        return _log(store, act, {number: row | fields}, who, (number, other))
 
 
 def _log(

@@ -272,17 +272,22 @@ def _order(
     return -(rate // 1), not exact, not starts, -round(rate, 3), len(label), category.id
 
 
+def _texts(category: Category) -> list[tuple[str, float, str]]:
+    """What names a category: text, weight and what it is, the weightiest first."""
+    return [
+        (category.label, LABEL, "name"),
+        (category.notation, NOTATION, "class mark"),
+        *((synonym, SYNONYM, "also called") for synonym in category.synonyms),
+        (category.id, ID, "id"),
+        (category.note, NOTE, "scope"),
+        (category.guideline, GUIDELINE, "guideline"),
+    ]
+
+
 def _weighted_words(category: Category) -> dict[str, float]:
     """The words of a category, each with the weight of the best place it stands in."""
     weights: dict[str, float] = {}
-    for text, weight in (
-        (category.guideline, GUIDELINE),
-        (category.note, NOTE),
-        (category.id, ID),
-        *((synonym, SYNONYM) for synonym in category.synonyms),
-        (category.notation, NOTATION),
-        (category.label, LABEL),
-    ):
+    for text, weight, _ in reversed(_texts(category)):
         weights |= dict.fromkeys(runs(plain(text)), weight)
         if text and weight in {ID, NOTATION}:
             weights.setdefault(plain(text).strip(), weight)
@@ -294,13 +299,7 @@ def _also(
 ) -> tuple[tuple[MarkedText, ...], str]:
     """What else of a category has words that its name has not; and what that is."""
     missing = [word for word in words if not _places(category.name, word)]
-    for text, source in (
-        (category.notation, "class mark"),
-        *((synonym, "also called") for synonym in category.synonyms),
-        (category.id, "id"),
-        (category.note, "scope"),
-        (category.guideline, "guideline"),
-    ):
+    for text, _, source in _texts(category)[1:]:
         places = [place for word in missing for place in _places(text, word)]
         if places:
             at, _ = min(places)

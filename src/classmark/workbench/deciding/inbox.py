@@ -110,7 +110,7 @@ def _shown(desk: Desk, order: str, show: str) -> list[str]:
     if show == ALL:
         return ids
     if show == DISAGREED:
-        documents: Collection[str] = {d.document for d in disagreements(desk)}
+        documents: Collection[str] = {d.document for d in desk.once(disagreements)}
     else:
         documents = state.labels if show == DECIDED else state.aside
     return [id_ for id_ in ids if id_ in documents]

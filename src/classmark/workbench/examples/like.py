@@ -302,26 +302,21 @@ def rank_by_file(
     else:
         scores = vectors.rows.product(weights)
     hits = explainer.best(scores, weights, len(scores) if everything else k)
+    notes, total = [], len(query.weights)
+    if missing := total - len(shared):
+        notes = [f"{missing:,} of its {total:,} terms are in no document here"]
+    analyzer, weighting = vectors.vectorizer.analyzer_, vectors.vectorizer.weighting
+    for name, theirs, ours in (
+        ("analyzer", query.analyzer, str(analyzer)),
+        ("weighting", query.weighting, weighting),
+    ):
+        if theirs != ours:
+            fit = f"its {name} is {theirs}, this project's {ours}"
+            notes.append(f"{fit}: terms and weights may not fit")
     return ExampleRanking(
         str(path), query.method, query.C, 0, 0, 0, len(shared),
-        explainer.heaviest(weights), len(scores), hits,
-        _notes(query, len(query.weights) - len(shared), vectors),
+        explainer.heaviest(weights), len(scores), hits, notes,
     )  # fmt: skip
-
-
-def _notes(query: QueryWeights, missing: int, vectors: AnyVectors) -> list[str]:
-    """What to know of weights that come from elsewhere."""
-    of_all = f"of its {len(query.weights):,} terms are in no document here"
-    notes, vectorizer = [f"{missing:,} {of_all}"] if missing else [], vectors.vectorizer
-    pairs = {
-        "analyzer": (query.analyzer, str(vectorizer.analyzer_)),
-        "weighting": (query.weighting, vectorizer.weighting),
-    }
-    return notes + [
-        f"its {name} is {theirs}, this project's {ours}: terms and weights may not fit"
-        for name, (theirs, ours) in pairs.items()
-        if theirs != ours
-    ]
 
 
 def rank_in_index(

@@ -203,11 +203,6 @@ class Progress:
         return 1 - self.whole.effort / self.popular
 
 
-def progress(project: Project) -> Progress:
-    """How far the work is; read once, and again when something was said since."""
-    return project.once(_read)
-
-
 def most_wrong(wrong: int, decisions: int, error: float = ERROR) -> float:
     """The upper bound of a share, wrong of so many being seen [ClopperPearson34].
 
@@ -223,7 +218,8 @@ def most_wrong(wrong: int, decisions: int, error: float = ERROR) -> float:
     return float(betaincinv(wrong + 1, decisions - wrong, 1 - error))
 
 
-def _read(project: Project) -> Progress:
+def progress(project: Project) -> Progress:
+    """How far the work is, and how it goes."""
     state = project.state
     with decision_log(project) as log:
         decisions, choices = list(log.made), log.categories

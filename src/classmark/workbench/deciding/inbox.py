@@ -21,17 +21,16 @@ from classmark.workbench.deciding.decide import (
 )
 from classmark.workbench.deciding.opinions import disagreements
 from classmark.workbench.deciding.queue import (
-    ORDERS,
     Guess,
     QueueChoice,
     best_guesses,
+    require_order,
     shuffled,
 )
-from classmark.workbench.results import in_percent
+from classmark.workbench.results import Logged, in_percent
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project
-    from classmark.workbench.results import Logged
     from classmark.workbench.team.desk import Desk
 
 
@@ -77,8 +76,7 @@ def documents_in(desk: Desk, order: str, filters: Filters) -> list[str]:
     What waits is in the order as far as it was looked at, the rest at random; what does
     not wait is in order of arrival, the last first, or at random.
     """
-    if order not in ORDERS:
-        raise Mistake(f"order is {order!r}: use {', '.join(ORDERS)}")
+    require_order(order)
     if filters.show not in SHOWS:
         raise Mistake(f"show is {filters.show!r}: use {', '.join(SHOWS)}")
     chosen = []

@@ -23,13 +23,12 @@ from classmark.workbench.deciding.decide import (
 )
 from classmark.workbench.results import in_percent
 from classmark.workbench.store.log import ASSIGN, PRIMARY, REJECT, UNSURE, JudgedRecord
-from classmark.workbench.store.store import title_of
+from classmark.workbench.store.store import Store, title_of
 
 if TYPE_CHECKING:
     from classmark.formats.records import Record
     from classmark.rankers.text_ranker import Suggestion
     from classmark.workbench.project import Project
-    from classmark.workbench.store.store import Store
     from classmark.workbench.team.desk import Desk
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from classmark.arrays import Floats
 from classmark.problems import Mistake
 from classmark.ranking import top
-from classmark.sparse import take
+from classmark.sparse import Rows, take
 from classmark.workbench.deciding.decide import Decision, decide
 from classmark.workbench.deciding.queue import queue
 from classmark.workbench.examples.open_searches import AT_ONCE
@@ -20,7 +20,6 @@ from classmark.workbench.results import Cell, Logged, Table
 from classmark.workbench.store.log import Act, whoami
 
 if TYPE_CHECKING:
-    from classmark.sparse import Rows
     from classmark.workbench.project import Project
     from classmark.workbench.team.desk import Desk
 

@@ -40,13 +40,12 @@ from classmark.workbench.examples.vectors import (
 from classmark.workbench.project import Project
 from classmark.workbench.results import Cell, Table
 from classmark.workbench.search.hits import DocumentHit
-from classmark.workbench.store.store import title_of, titles
+from classmark.workbench.store.store import Store, title_of, titles
 
 if TYPE_CHECKING:
     from classmark.examples.screening import StoppingRule
     from classmark.index.index import Index
     from classmark.machines.cluster import Machines
-    from classmark.workbench.store.store import Store
 
 QUICK = "auto"  # learns from any example; whether other methods can is tried at once
 LITTLE = "1MB"  # of postings kept decoded here, where machines read them

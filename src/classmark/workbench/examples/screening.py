@@ -275,21 +275,20 @@ def status_of(project: Project, search: StoredSearch) -> ScreeningStatus:
 
 def list_screenings(project: Project) -> Table:
     """Every screening, the one used last first."""
-    rows: list[dict[str, Cell]] = []
-    for search in searches.list_searches(project.store, searches.SCREEN):
-        progress = status_of(project, search).progress
-        rows.append(
-            {
-                "screening": search.name,
-                "documents": progress.documents,
-                "read": progress.read,
-                "found": progress.found,
-                "recall at least": progress.recall_bound,
-                "phase": progress.phase,
-                "begun": search.created,
-                "by": search.who,
-            }
-        )
+    rows: list[dict[str, Cell]] = [
+        {
+            "screening": search.name,
+            "documents": progress.documents,
+            "read": progress.read,
+            "found": progress.found,
+            "recall at least": progress.recall_bound,
+            "phase": progress.phase,
+            "begun": search.created,
+            "by": search.who,
+        }
+        for search in searches.list_searches(project.store, searches.SCREEN)
+        for progress in [status_of(project, search).progress]
+    ]
     note = "" if rows else "none yet: classmark screen start --examples a1 begins one"
     return Table("Screenings", rows, note)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from threading import Condition, Lock, RLock, Thread, local
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from classmark.taxonomy.tree import Category, taxonomy_of
+from classmark.taxonomy.tree import Category, Taxonomy, taxonomy_of
 from classmark.workbench.deciding.queue import LOOKED_AT, Guesses, Queues
 from classmark.workbench.deciding.sheet import CategoryExamples, Sheet, Sheets, lay_out
 from classmark.workbench.examples.open_searches import SearchCache
@@ -26,7 +26,6 @@ from classmark.workbench.team.jobs import Jobs
 
 if TYPE_CHECKING:
     from classmark.rankers.text_ranker import TextRanker
-    from classmark.taxonomy.tree import Taxonomy
     from classmark.workbench.results import Logged
     from classmark.workbench.store.store import Store
 
@@ -429,11 +428,12 @@ class Desk(Project):
         """Wait until all that is decided by now is learned; False: not in time."""
         return self.background.learned(timeout)
 
-    def prefetch(self, who: str, document: str) -> Future[Sheet]:
-        """Lay a document out for somebody who will soon open it."""
-        future = self._ahead.submit(lay_out, self, document, who, ahead=True)
-        future.add_done_callback(_tell_trouble)
-        return future
+    def prefetch(self, who: str, after: str) -> None:
+        """Lay the next document out for somebody, who will soon open it."""
+        document = self.queues.next_for(who, after)
+        if document is not None:
+            future = self._ahead.submit(lay_out, self, document, who, ahead=True)
+            future.add_done_callback(_tell_trouble)
 
     def tally(self) -> str:
         """How far the work is, in words."""

@@ -84,13 +84,6 @@ def refusal(status: str) -> dict[str, Any]:
     return {"description": status, "content": {"application/json": {"schema": schema}}}
 
 
-def schemas_of_refusals() -> dict[str, Any]:
-    """What ``refusal`` refers to, by name."""
-    schema = RefusedCall.model_json_schema(mode="serialization", ref_template=REFERENCE)
-    inner: dict[str, Any] = schema.pop("$defs")
-    return inner | {RefusedCall.__name__: schema}
-
-
 ALWAYS: Documented = {
     400: refusal("the call cannot be understood, or the project refuses it"),
     401: refusal("no token, or one that is unknown, withdrawn or too old"),

@@ -194,7 +194,10 @@ def described(app: FastAPI) -> dict[str, Any]:
             call["responses"].pop("422", None)
             call["security"] = [{"token": []}]
     components = description["components"]
-    schemas = components["schemas"] | fields.schemas_of_refusals()
+    refused = fields.RefusedCall.model_json_schema(
+        mode="serialization", ref_template=fields.REFERENCE
+    )
+    schemas = components["schemas"] | refused.pop("$defs") | {"RefusedCall": refused}
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
     components["schemas"] = dict(sorted(schemas.items()))

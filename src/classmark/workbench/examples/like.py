@@ -124,22 +124,6 @@ def ids_of(
     return tuple(unique)
 
 
-def marks_of_category(store: Store, category: str) -> list[Mark]:
-    """Documents assigned to a category as examples, those rejected from it as no."""
-    store.number_of(category)
-    marks = [
-        Mark(document, MARK_OF[judgments[category][0]])
-        for document, judgments in store.standing().items()
-        if judgments.get(category, ("",))[0] in MARK_OF
-    ]
-    if all(mark.act == "no" for mark in marks):
-        raise Mistake(
-            f"no document is assigned to category {category!r}: assign some, or give "
-            "--examples"
-        )
-    return marks
-
-
 def texts_of(project: Project, files: Sequence[Path]) -> dict[str, str]:
     """Name → text of each example in files: records where the format is known.
 
@@ -266,7 +250,10 @@ def _with_start(settings: Mapping[str, Any], start: SearchStart) -> dict[str, An
 def _add_examples(
     store: Store, search: StoredSearch, start: SearchStart, who: str = ""
 ) -> None:
-    """Log the examples; of a category only what the search has not marked yet."""
+    """Log the examples; of a category only what the search has not marked yet.
+
+    Documents assigned to it are examples, those rejected from it are not wanted.
+    """
     marks = [Mark(id_, "example") for id_ in dict.fromkeys(start.examples)]
     marks += [Mark(id_, "no") for id_ in start.no if id_ not in start.examples]
     if start.category is not None:
@@ -274,7 +261,17 @@ def _add_examples(
             *searches.acts_by_document(store, search),
             *(mark.document for mark in marks),
         }
-        of_category = marks_of_category(store, start.category)
+        store.number_of(start.category)
+        of_category = [
+            Mark(document, MARK_OF[judgments[start.category][0]])
+            for document, judgments in store.standing().items()
+            if judgments.get(start.category, ("",))[0] in MARK_OF
+        ]
+        if all(mark.act == "no" for mark in of_category):
+            raise Mistake(
+                f"no document is assigned to category {start.category!r}: assign some, "
+                "or give --examples"
+            )
         marks += [mark for mark in of_category if mark.document not in marked]
     if marks:
         searches.add_marks(store, search, marks, who)

@@ -245,7 +245,9 @@ def progress(project: Project) -> Progress:
         popular=_mean(
             [e.popular for e, k in zip(measured, has_effort, strict=True) if k]
         ),
-        unordered=_mean([expected_rank(len(e.ranks), choices) for e in measured]),
+        unordered=_mean(  # the expected rank of the last label without an order
+            [n * (choices + 1) / (n + 1) for n in (len(e.ranks) for e in measured)]
+        ),
         hint=_hint(recent, state.n_waiting),
         tail=tail,
         unused=len(active - {name for name, _ in tail}),
@@ -271,11 +273,6 @@ def _hint(recent: Step | None, waiting: int) -> Hint | None:
     wrong = round(recent.one_error * recent.documents)
     most = most_wrong(wrong, recent.documents)
     return Hint(recent.documents, wrong, most, waiting)
-
-
-def expected_rank(labels: int, categories: int) -> float:
-    """The expected rank of the last of some labels in a list without order."""
-    return labels * (categories + 1) / (labels + 1)
 
 
 def _mean(values: Sequence[float]) -> float:

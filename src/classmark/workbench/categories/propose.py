@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from classmark.arrays import Ints
+from classmark.clusters.agglomerative import Agglomerative
+from classmark.clusters.kmeans import SphericalKMeans, choose_n_clusters, name_clusters
+from classmark.clusters.mixture import SoftMixture
 from classmark.problems import Mistake
 from classmark.sparse import Rows, take
 from classmark.taxonomy.tree import Category
@@ -157,10 +160,6 @@ def _labelled(store: Store, node: str) -> set[str]:
 
 def _clustered(rows: Rows, k: int | None, method: str) -> Ints:
     """Cluster numbers from 0, the greatest cluster first."""
-    from classmark.clusters.agglomerative import Agglomerative
-    from classmark.clusters.kmeans import SphericalKMeans, choose_n_clusters
-    from classmark.clusters.mixture import SoftMixture
-
     n_clusters = choose_n_clusters(rows) if k is None else k
     model: Any = {
         "kmeans": SphericalKMeans(n_clusters, n_init=5),
@@ -182,8 +181,6 @@ def _described(
     rows: Rows,
     clusters: Ints,
 ) -> Iterator[Proposal]:
-    from classmark.clusters.kmeans import name_clusters
-
     features = collection.vectorizer.get_feature_names_out()
     stems_of = name_clusters(rows, clusters, list(features), TERMS)
     ids_in_use = set(project.categories)

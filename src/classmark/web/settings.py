@@ -150,12 +150,11 @@ class ProjectInfo(fields.CallAnswer):
 def project(me: Reader) -> ProjectInfo:
     """What is in the project, and who you are in it."""
     state, settings = me.desk.state, me.desk.settings
-    documents, decided, aside = len(state.ids), len(state.labels), state.n_aside
     counts = {
-        "documents": documents,
-        "decided": decided,
-        "aside": aside,
-        "waiting": max(0, documents - decided - aside),
+        "documents": len(state.ids),
+        "decided": len(state.labels),
+        "aside": state.n_aside,
+        "waiting": state.n_waiting,
         "categories": len(me.desk.categories),
     }
     model = me.desk.models.current()

@@ -79,9 +79,7 @@ def listed_documents(text: str) -> list[str]:
 
 def add(project: Project, category: Category, who: str = "") -> Logged:
     """Add a category under its parents, or at the top."""
-    with project.store.transaction():
-        seq = _add(project.store, category, who)
-    return Logged((seq,), f"added {category.id}")
+    return Logged((_add(project.store, category, who),), f"added {category.id}")
 
 
 def rename(
@@ -259,12 +257,13 @@ def _add(
     store: Store, new: Category, who: str, act: str = "add", of: int | None = None
 ) -> int:
     _require_name(new.id)
-    edits.add(taxonomy_of(store.categories()), new.id)
-    parents = {parent: store.number_of(parent) for parent in new.parents}
-    (last,) = store.run("SELECT coalesce(max(number), 0) FROM categories").fetchone()
-    number = int(last) + 1
-    pair = (number, None) if of is None else (of, number)
-    return _log(store, act, {number: as_row(new, parents)}, who, pair)
+    sql = "SELECT coalesce(max(number), 0) + 1 FROM categories"
+    with store.transaction():
+        edits.add(taxonomy_of(store.categories()), new.id)
+        parents = {parent: store.number_of(parent) for parent in new.parents}
+        number = int(store.run(sql).fetchone()[0])
+        pair = (number, None) if of is None else (of, number)
+        return _log(store, act, {number: as_row(new, parents)}, who, pair)
 
 
 def _change_fields(

@@ -286,8 +286,7 @@ class Sheets:
 
     def __init__(self) -> None:
         self._lock = RLock()
-        self._kept: dict[Key, tuple[float, Sheet]] = {}
-        self._ahead: set[Key] = set()
+        self._kept: dict[Key, tuple[float, Sheet, bool]] = {}  # since when; unseen
 
     def put(self, key: Key, sheet: Sheet, *, ahead: bool = False) -> Sheet:
         """Keep a sheet; return the one that is kept already, if there is one.
@@ -298,29 +297,28 @@ class Sheets:
             if there := self.get(key, sheet.version):
                 return there
             self._kept.pop(key, None)
-            self._kept[key] = time.monotonic(), sheet
-            (self._ahead.add if ahead else self._ahead.discard)(key)
+            self._kept[key] = time.monotonic(), sheet, ahead
             while len(self._kept) > SHEETS:
                 del self._kept[next(iter(self._kept))]
-            self._ahead &= self._kept.keys()
         return sheet
 
     def is_unseen(self, key: Key) -> bool:
         """Whether a sheet was laid out ahead, and nobody has looked at it yet."""
-        return key in self._ahead
+        return self._kept.get(key, (0.0, None, False))[2]
 
     def show(self, key: Key, learned: int) -> None:
         """Somebody looks at it from now on; it is dropped if more is learned now."""
         with self._lock:
-            if key in self._ahead:
-                self._ahead.discard(key)
-                if self._kept[key][1].learned != learned:
+            since, sheet, ahead = self._kept.get(key, (0.0, None, False))
+            if ahead and sheet is not None:
+                self._kept[key] = since, sheet, False
+                if sheet.learned != learned:
                     del self._kept[key]
 
     def get(self, key: Key, version: int) -> Sheet | None:
         """The sheet laid out for somebody, unless something was said since."""
         with self._lock:
-            since, sheet = self._kept.get(key, (0.0, None))
+            since, sheet, _ = self._kept.get(key, (0.0, None, False))
         recent = time.monotonic() - since < 60 * MINUTES
         return sheet if sheet and sheet.version == version and recent else None
 
@@ -331,7 +329,7 @@ class Sheets:
         shown = sorted((e for e in both if e is not None), key=itemgetter(0))
         return {
             choice.category: Seen(sheet.model, choice.rank, choice.score)
-            for _, sheet in shown[-1:]
+            for _, sheet, _ in shown[-1:]
             for choice in sheet.choices
             if choice.rank is not None
         }
@@ -340,7 +338,6 @@ class Sheets:
         """Lay everything out anew: categories or the model are others."""
         with self._lock:
             self._kept.clear()
-            self._ahead.clear()
 
 
 EXAMPLES = 2

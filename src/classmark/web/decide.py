@@ -105,7 +105,7 @@ def decide_page(me: Reader, document: str, reading: Reading = "") -> HTMLRespons
     """Show a document; opinions of other people only where the reading settles."""
     sheet = lay_out(me.desk, document, me.name, blind=reading == "second")
     others = opinions(me.desk, sheet.id) if reading == "settle" else []
-    prefetch = BackgroundTask(me.desk.prefetch, me.name, document)
+    prefetch = BackgroundTask(_lay_out_next, me.desk, me.name, document)
     return page(
         me, "Decide", "decide.html", title=sheet.title, sheet=sheet,
         reading=reading, verbs=VERBS,
@@ -237,6 +237,12 @@ def _conflict_page(me: Caller, conflict: Conflict) -> HTMLResponse:
         stands=[c.category for c in sheet.choices + sheet.others if c.stands],
         your_acts=yours, yours_named={id_ for _, id_ in yours}, theirs_named=theirs,
     )  # fmt: skip
+
+
+def _lay_out_next(desk: Desk, who: str, document: str) -> None:
+    after = next_of(desk, who, "", document)
+    if after is not None:
+        desk.prefetch(who, after)
 
 
 def _to_document(

@@ -192,10 +192,7 @@ def correct(
 
     Two new acts: the old category is taken back, the new one gets what the old had.
     """
-    lines = _lines(desk.store, "j.seq = ?", (number, 1))
-    if not lines:
-        raise Mistake(f"there is no act {number}: see the numbers in the history")
-    line = lines[0]
+    line = line_of(desk, number)
     if not line.corrigible or line.document is None or line.category is None:
         raise Mistake(
             f"act {number} ({line.act}) cannot be corrected in place: it names no "
@@ -206,6 +203,14 @@ def correct(
         raise Mistake(f"act {number} says {new} already: name another category")
     parts: dict[str, Any] = {line.act: (new,), "remove": (line.category,)}
     return decide_on(desk, line.document, Decision(**parts, note=note), {}, who)
+
+
+def line_of(project: Project, number: int) -> HistoryLine:
+    """One line of the log."""
+    lines = _lines(project.store, "j.seq = ?", (number, 1))
+    if not lines:
+        raise Mistake(f"there is no act {number}: see the numbers in the history")
+    return lines[0]
 
 
 def named(project: Project, words: str) -> str:

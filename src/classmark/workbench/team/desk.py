@@ -428,12 +428,11 @@ class Desk(Project):
         """Wait until all that is decided by now is learned; False: not in time."""
         return self.background.learned(timeout)
 
-    def prefetch(self, who: str, after: str) -> None:
-        """Lay the next document out for somebody, who will soon open it."""
-        document = self.queues.next_for(who, after)
-        if document is not None:
-            future = self._ahead.submit(lay_out, self, document, who, ahead=True)
-            future.add_done_callback(_tell_trouble)
+    def prefetch(self, who: str, document: str) -> Future[Sheet]:
+        """Lay a document out for somebody who will soon open it."""
+        future = self._ahead.submit(lay_out, self, document, who, ahead=True)
+        future.add_done_callback(_tell_trouble)
+        return future
 
     def tally(self) -> str:
         """How far the work is, in words."""

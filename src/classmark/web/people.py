@@ -53,8 +53,10 @@ def log_in_form(
     else:
         user = people.find_user(state.desk.store, name)
         hashed = None if user is None or user.disabled else user.password
-        right = auth.fits(password, hashed) and hashed is not None
-        stamp = auth.stamp_of(hashed) if right and hashed else None
+        is_right = auth.fits(
+            password, hashed
+        )  # takes as long where nobody is called so
+        stamp = auth.stamp_of(hashed) if is_right and hashed else None
     if stamp is None:
         state.tries.failed(address, name)
         return _log_in(request, onward, WRONG_CODE if code else WRONG, name)

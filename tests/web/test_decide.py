@@ -10,7 +10,6 @@ from starlette.testclient import TestClient
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.taxonomy.tree import Category
-from classmark.web.render import evidence
 from classmark.web.serve import create_app
 from classmark.workbench.deciding.decide import Decision, decide_on
 from classmark.workbench.deciding.opinions import disagreements
@@ -280,13 +279,12 @@ def test_a_project_without_a_model_and_without_documents(tmp_path):
 
 def test_evidence_is_one_text(desk):
     sheet = lay_out(desk, "new-2", "ada")
-    words = evidence(sheet.texts)
-    whole = "".join(piece.text for piece in sheet.texts[0][1])
-    assert "".join(word.text for word in words) == whole
-    for number, pieces in sheet.texts:
-        marked = [p.text for p in pieces if p.side and p.says[1:] != "0.00"]
-        found = [w.text for w in words if f" {number}:" in f" {w.marks}"]
-        assert found == marked
+    fields = desk.store.document("new-2").fields
+    assert "".join(word.text for word in sheet.words) == fields["text"]
+    for number, choice in enumerate(sheet.choices, start=1):
+        named = {term for term, _ in choice.favour + choice.against}
+        marked = [w.text for w in sheet.words if f" {number}:" in f" {w.marks}"]
+        assert marked == [w.text for w in sheet.words if w.text.lower() in named]
 
 
 @contextmanager

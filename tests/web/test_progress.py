@@ -60,6 +60,7 @@ def test_agreement_and_settling(client, desk):
     assert "Not settled: 1" in shown
     assert "they differ over Birds" in shown
     assert "/decide/more-0?reading=settle" in shown
+    assert "/taxonomy?at=birds" in shown
     assert not INLINE.search(shown)
     (each,) = disagreements(desk)
     sent = {"document": "more-0", "whose": "ada", "seen": each.number, "note": "agreed"}

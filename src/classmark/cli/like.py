@@ -32,7 +32,7 @@ with deferred():
     from classmark.workbench import project as projects
     from classmark.workbench.examples import like as liking
     from classmark.workbench.examples import screening, searches, vectors
-    from classmark.workbench.examples.example_search import ExampleRanking, ScoreReasons
+    from classmark.workbench.examples.example_search import ExampleRanking
     from classmark.workbench.examples.like import Answers, SearchStart
     from classmark.workbench.examples.screening import ScreeningStatus
     from classmark.workbench.project import Project
@@ -182,7 +182,11 @@ def _like(
             count = liking.export_weights(search, output.weights)
             lines = [f"the query's {count:,} weights are in {output.weights}"]
         if output.explain is not None:
-            return _reasons(search.explain(output.explain), lines)
+            reasons = search.explain(output.explain)
+            rows = [part._asdict() for part in reasons.parts]
+            title = f"{reasons.title}  ({reasons.id})  {reasons.score:.4g}"
+            table = Table(title, rows, "the score is the sum of the parts")
+            return View({**asdict(reasons), "parts": rows}, [*lines, table])
         ranking = search.rank(output.k, everything=output.everything)
     return _written(ranking, output, lines)
 
@@ -235,14 +239,6 @@ def _like_lines(ranking: ExampleRanking) -> Iterator[Text | str]:
         yield Text(parts_of(hit.parts, FORM), BELOW)
     for note in ranking.notes:
         yield from ("", Text(note, "  "))
-
-
-def _reasons(reasons: ScoreReasons, lines: Iterable[str]) -> View:
-    """Every term's part of a score."""
-    rows = [part._asdict() for part in reasons.parts]
-    title = f"{reasons.title}  ({reasons.id})  {reasons.score:.4g}"
-    table = Table(title, rows, "the score is the sum of the parts")
-    return View({**asdict(reasons), "parts": rows}, [*lines, table])
 
 
 NAME = option("The screening; else the one used last.")

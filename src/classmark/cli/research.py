@@ -31,7 +31,6 @@ with deferred():
     from classmark.workbench.deciding import suggest as suggesting
     from classmark.workbench.learning import evaluate as evaluating
     from classmark.workbench.learning import train as training
-    from classmark.workbench.project import Project
 
 REPORTS = Path("reports")
 BEST = 3  # suggestions shown
@@ -141,10 +140,17 @@ def demo(
         say(f"  {typed(words[0], '--project', str(folder), *words[1:])}")
         tell(purpose, "      ")
     say()
-    if serve:
-        _serve(folder)
-    else:
+    if not serve:
         say(f"The workbench, in the browser:\n\n  {typed('serve', str(folder))}")
+        return None
+
+    def say_address(text: str) -> None:
+        *_, address = text.split()
+        tell("The workbench is ready. Open this address in a browser; Ctrl+C ends it:")
+        say(f"\n  {address}\n")
+        sys.stdout.flush()
+
+    serving.serve_project(folder, "127.0.0.1", 8000, say_address, or_free=True)
     return None
 
 
@@ -157,7 +163,13 @@ def demonstrate(folder: Path) -> Iterator[View]:
     with collections.open_library(folder) as project:
         tree, notes = collections.import_library(project)
         yield View(tree.facts(), ())
-        yield View(notes.facts(), [_catalogue(project, tree, notes)])
+        (notes_row,), (tree_row,), name = notes.rows, tree.rows, project.settings.name
+        catalogue = (
+            f"The catalogue of the {name}: {notes_row['documents']} notes, each in one "
+            f"or more of {tree_row['leaves']} categories. The categories are the "
+            f"leaves of a tree with {tree_row['levels']} levels.\n"
+        )
+        yield View(notes.facts(), [Text(catalogue)])
         with progress.working("measuring learners"):
             evaluated = evaluating.evaluate_project(project)
         yield _evaluation(evaluated, folder)
@@ -173,15 +185,6 @@ def demonstrate(folder: Path) -> Iterator[View]:
             suggestions = suggesting.suggest(project, note)
         facts = {"text": note, "suggestions": [asdict(each) for each in suggestions]}
         yield View(facts, _unseen(note, suggestions[:BEST]))
-
-
-def _catalogue(project: Project, taxonomy: Table, documents: Table) -> Text:
-    (tree,), (notes,), name = taxonomy.rows, documents.rows, project.settings.name
-    return Text(
-        f"The catalogue of the {name}: {notes['documents']} notes, each in one or more "
-        f"of {tree['leaves']} categories. The categories are the leaves of a tree with "
-        f"{tree['levels']} levels.\n"
-    )
 
 
 def _evaluation(evaluated: Evaluated, folder: Path) -> View:
@@ -249,13 +252,3 @@ def program() -> list[str]:
     absolute = called.absolute()
     near = absolute.is_relative_to(here)
     return [str(absolute.relative_to(here) if near else absolute)]
-
-
-def _serve(folder: Path) -> None:
-    def say_address(text: str) -> None:
-        *_, address = text.split()
-        tell("The workbench is ready. Open this address in a browser; Ctrl+C ends it:")
-        say(f"\n  {address}\n")
-        sys.stdout.flush()
-
-    serving.serve_project(folder, "127.0.0.1", 8000, say_address, or_free=True)

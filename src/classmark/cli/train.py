@@ -106,10 +106,9 @@ def evaluate(
     with machines.started():
         if compared.strategy is None:
             return evaluating.evaluate_project(project, learner, folds)
-        names = [name.strip() for name in compared.strategy.split(",") if name.strip()]
-        changes = {
-            name: value for name, value in vars(compared).items() if name != "strategy"
-        }
+        changes = dict(vars(compared))
+        typed = changes.pop("strategy").split(",")
+        names = [name.strip() for name in typed if name.strip()]
         settings = fit.changed(project, changes | {"learner": "plm"})
         each = [replace(settings, strategy=name) for name in names]
         fit.require_effect(project, each, changes)
@@ -158,10 +157,9 @@ def stream(
     setting = streaming.StreamSettings(learners, **learning)
     streaming.require(setting, order, plot, facts)
     if path is None:
-        documents = streaming.known_stream(str(dataset), data)
+        source, documents = str(dataset), streaming.known_stream(str(dataset), data)
     else:
-        documents = streaming.read_stream(path, format_)
-    source = str(dataset) if path is None else path.name
+        source, documents = path.name, streaming.read_stream(path, format_)
     streamed = streaming.stream(source, documents, setting, order, plot)
     values = []
     if facts is not None:

@@ -23,7 +23,6 @@ from classmark.web.guard.errors import Missing, malformed
 from classmark.workbench.deciding import suggest as suggesting
 from classmark.workbench.deciding.decide import Decision, decide_on
 from classmark.workbench.files.importing import put_document
-from classmark.workbench.results import Explained
 from classmark.workbench.team.desk import Desk
 
 PROBLEM = "application/problem+json"
@@ -354,19 +353,15 @@ def _suggested(desk: Desk, text: str, options: AnnifOptions) -> list[AnnifResult
         return []
     if desk.model() is None:
         raise Unavailable("Project not trained: decide on documents, or train it first")
-    suggestions = suggesting.suggest(desk, text, options.limit, 0)
-    results = [_result(desk, suggestion) for suggestion in suggestions]
-    return [result for result in results if result.score >= options.threshold]
-
-
-def _result(desk: Desk, suggestion: Explained) -> AnnifResult:
-    """A suggestion as Annif has it; without a calibration 1/(1 + e^-score)."""
-    category, score = desk.categories.get(suggestion.category), suggestion.probability
-    if score is None:
-        score = 1 / (1 + exp(-min(max(suggestion.score, -50), 50)))
-    return AnnifResult(
-        uri=suggestion.category,
-        label=suggestion.path[-1],
-        notation=(category.notation or None) if category else None,
-        score=score,
-    )
+    results = []
+    for suggestion in suggesting.suggest(desk, text, options.limit, 0):
+        score, id_ = suggestion.probability, suggestion.category
+        if score is None:  # without a calibration
+            score = 1 / (1 + exp(-min(max(suggestion.score, -50), 50)))
+        if score >= options.threshold:
+            category, label = desk.categories.get(id_), suggestion.path[-1]
+            notation = (category.notation or None) if category else None
+            results.append(
+                AnnifResult(uri=id_, label=label, notation=notation, score=score)
+            )
+    return results

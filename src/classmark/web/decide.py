@@ -15,7 +15,7 @@ from classmark.problems import Mistake
 from classmark.web import fields
 from classmark.web.guard.auth import Caller, Classifier, Reader
 from classmark.web.guard.errors import RefusedRequest
-from classmark.web.render import by_the_clock, evidence, fragment, page, redirect
+from classmark.web.render import by_the_clock, fragment, page, redirect
 from classmark.workbench.deciding import decide as deciding
 from classmark.workbench.deciding import suggest as suggesting
 from classmark.workbench.deciding.decide import Conflict, Decision, SavedDecision, Seen
@@ -108,7 +108,7 @@ def decide_page(me: Reader, document: str, reading: Reading = "") -> HTMLRespons
     prefetch = BackgroundTask(_lay_out_next, me.desk, me.name, document)
     return page(
         me, "Decide", "decide.html", title=sheet.title, sheet=sheet,
-        reading=reading, verbs=VERBS, words=evidence(sheet.texts),
+        reading=reading, verbs=VERBS,
         listed=sheet.choices + tuple(sorted(sheet.others, key=lambda c: c.path)),
         notes=() if sheet.blind else notes_on(me.desk.store, sheet.id),
         opinions=others, pace=pace(me.desk.store),
@@ -161,7 +161,7 @@ def next_of(desk: Desk, who: str, reading: Reading, after: str = "") -> str | No
         case "second":
             ids = to_read_again(desk, who, 2)
         case "settle":
-            ids = [each.document for each in disagreements(desk)]
+            ids = [each.document for each in desk.once(disagreements)]
         case _:
             return deciding.next_for(desk, who, after or None)
     return next((id_ for id_ in ids if id_ != after), None)
@@ -334,7 +334,7 @@ fields.answer(
 )
 fields.answer(
     Sheet,
-    "texts",
+    "words",
     "more",
     "learned",
     doc="""A document, and what may be said of it.

@@ -84,13 +84,6 @@ def refusal(status: str) -> dict[str, Any]:
     return {"description": status, "content": {"application/json": {"schema": schema}}}
 
 
-def schemas_of_refusals() -> dict[str, Any]:
-    """What ``refusal`` refers to, by name."""
-    schema = RefusedCall.model_json_schema(mode="serialization", ref_template=REFERENCE)
-    inner: dict[str, Any] = schema.pop("$defs")
-    return inner | {RefusedCall.__name__: schema}
-
-
 ALWAYS: Documented = {
     400: refusal("the call cannot be understood, or the project refuses it"),
     401: refusal("no token, or one that is unknown, withdrawn or too old"),
@@ -190,13 +183,18 @@ def answer(
 
     hidden : fields that are not answered;  model_name, doc : its name and description,
     where they are not those of the class;  types : other types of some fields, and the
-    types of properties that are answered too.
+    types of properties that are answered too; one with an alias stands for the field
+    of that name.
 
     >>> from classmark.workbench.deciding.sheet import EvidencePiece
     >>> list(answer(EvidencePiece, "strength", says=float).model_fields)
-    ['text', 'side', 'says']
+    ['text', 'marks', 'side', 'says']
     """
-    names = [n for n in source.__annotations__ if n not in hidden]
+    metadata = {
+        n: getattr(hint, "__metadata__", [None])[0] for n, hint in types.items()
+    }
+    new = {getattr(each, "validation_alias", n) or n: n for n, each in metadata.items()}
+    names = [new.get(n, n) for n in source.__annotations__ if n not in hidden]
     same = {n: source.__annotations__[n] for n in names if n not in types}
     scope = vars(sys.modules[source.__module__])
     hints = hints_of(SimpleNamespace(__annotations__=same), scope)

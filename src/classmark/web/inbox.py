@@ -124,19 +124,18 @@ def accept_form(
     least: Annotated[float, Form(gt=0, le=1)] = 0.95,
 ) -> RedirectResponse:
     """Accept the guesses that were ticked."""
-    accepted = inboxes.accept(me.desk, me.name, [_guess(each) for each in pick], least)
+    try:
+        guesses = [
+            Guessed(str(document), str(category), float(score), int(version))
+            for document, category, score, version in map(json.loads, pick)
+        ]
+    except (ValueError, TypeError) as problem:
+        raise Mistake("pick: send the guesses as the page has them") from problem
+    accepted = inboxes.accept(me.desk, me.name, guesses, least)
     message = f"accepted {len(accepted.numbers)} documents"
     if accepted.left:
         message += f"; {len(accepted.left)} were decided by others meanwhile"
     return redirect("/inbox", saved=message)
-
-
-def _guess(text: str) -> Guessed:
-    try:
-        document, category, score, version = json.loads(text)
-        return Guessed(str(document), str(category), float(score), int(version))
-    except (ValueError, TypeError) as problem:
-        raise Mistake("pick: send the guesses as the page has them") from problem
 
 
 class InboxOrder(Body, StartForm):

@@ -15,20 +15,11 @@ from classmark.web import fields
 from classmark.web.guard.auth import Caller, Classifier, Reader
 from classmark.web.guard.errors import or_missing
 from classmark.web.render import page, redirect
-from classmark.workbench.examples import open_searches
-from classmark.workbench.examples.example_search import (
-    BasketItem,
-    ScoreReasons,
-    SearchView,
-)
+from classmark.workbench.examples import open_searches, searches
+from classmark.workbench.examples.example_search import ScoreReasons, SearchView
 from classmark.workbench.examples.like import SearchStart, ids_of
 from classmark.workbench.examples.open_searches import BeingRead
-from classmark.workbench.examples.searches import (
-    MarkAct,
-    SearchSummary,
-    search_by_number,
-    summaries,
-)
+from classmark.workbench.examples.searches import MarkAct, SearchSummary
 from classmark.workbench.files.exporting import kept_until_sent
 from classmark.workbench.team.desk import Desk
 
@@ -165,7 +156,7 @@ def _form(
 ) -> HTMLResponse:
     return page(
         me, HERE, "like.html", methods=METHODS, form=form, wrong=wrong,
-        searches=summaries(me.desk.store), **options,
+        searches=searches.summaries(me.desk.store), **options,
     )  # fmt: skip
 
 
@@ -182,7 +173,6 @@ def _file(desk: Desk, number: int, name: str, kind: str | None = None) -> FileRe
 
 READING: fields.Documented = {409: fields.refusal("the documents are still being read")}
 THERE: fields.Documented = fields.MISSING | READING
-Mark = Literal["example", "yes", "no", "skip"]
 Ending = Annotated[
     Literal["csv", "jsonl", "run", "ris", "bib", "tsv"], Query(alias="format")
 ]
@@ -193,7 +183,7 @@ def search_named(
 ) -> int:
     """The number of a search that there is, or 404."""
     with or_missing():
-        search_by_number(request.app.state.desk.store, number)
+        searches.search_by_number(request.app.state.desk.store, number)
     return number
 
 
@@ -223,7 +213,7 @@ class NewSearchBody(fields.Body):
 class MarksBody(fields.Body):
     """Document → what it is."""
 
-    marks: dict[fields.Id, Mark] = Field(
+    marks: dict[fields.Id, MarkAct] = Field(
         min_length=1, max_length=1000, examples=[{"a1": "yes", "b2": "no"}]
     )
 
@@ -240,7 +230,6 @@ Searches = fields.listing(
     "All searches by example, the one used last first.",
     searches=SearchSummary,
 )
-Example = fields.answer(BasketItem)
 
 
 class Candidate(fields.CallAnswer):
@@ -255,33 +244,23 @@ class Candidate(fields.CallAnswer):
     mark: str
 
 
-class Basket(fields.CallAnswer, of=SearchView):
-    """A search as it stands.
+fields.answer(
+    SearchView,
+    model_name="Basket",
+    doc="""A search as it stands.
 
     words : the learned query, its heaviest words;  told : how far it is;  advice :
     whether to go on;  stop : it may stop.
-    """
-
-    number: int
-    name: str
-    screening: bool
-    learned: str
-    examples: list[Example]  # type: ignore[valid-type]
-    against: list[Example]  # type: ignore[valid-type]
-    words: list[fields.Weighed]
-    terms: int
-    documents: int
-    found: list[Candidate] = Field(validation_alias="hits")
-    told: list[str] = Field(validation_alias="status")
-    advice: str
-    stop: bool
-    notes: list[str]
+    """,
+    found=Annotated[list[Candidate], Field(validation_alias="hits")],
+    told=Annotated[list[str], Field(validation_alias="status")],
+)
 
 
 @api.get("/like", response_model=Searches)
 def list_searches(me: Reader) -> Any:
     """All searches by example."""
-    return {"searches": summaries(me.desk.store)}
+    return {"searches": searches.summaries(me.desk.store)}
 
 
 @api.post("/like", status_code=201, responses=READING)

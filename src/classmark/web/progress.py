@@ -14,7 +14,7 @@ from classmark.web import fields
 from classmark.web.guard.auth import Classifier, Reader
 from classmark.web.render import page, redirect
 from classmark.workbench.deciding import decide, opinions
-from classmark.workbench.deciding.opinions import Disagreement, Opinion
+from classmark.workbench.deciding.opinions import Disagreement
 from classmark.workbench.results import Logged
 from classmark.workbench.store.store import titles
 from classmark.workbench.team import agreement as agreements
@@ -36,7 +36,7 @@ def progress_page(
     me: Reader, calibrate: Annotated[bool, Query()] = False
 ) -> HTMLResponse:
     """Everything at a glance, each plot with its numbers."""
-    figures = progresses.progress(me.desk)
+    figures = me.desk.once(progresses.progress)
     calibration = progresses.promises(me.desk, ask=calibrate)
     names = {id_: me.desk.categories[id_].name for id_, _ in figures.tail[:100]}
     drawn = plots.panels(figures, names)
@@ -45,7 +45,7 @@ def progress_page(
     return page(
         me, "Progress", "progress.html", progress=figures, plots=drawn,
         calibration=calibration, allowed=progresses.ALLOWED,
-        agreed=agreements.agreement(me.desk), **IN_WORDS,
+        agreed=me.desk.once(agreements.agreement), **IN_WORDS,
     )  # fmt: skip
 
 
@@ -55,14 +55,15 @@ def agreement_page(
 ) -> HTMLResponse:
     """How far people agree, and where they differ."""
     open_ones = [
-        each for each in opinions.disagreements(me.desk) if each.number > after
+        each for each in me.desk.once(opinions.disagreements) if each.number > after
     ]
     shown = open_ones[:SHOWN]
     return page(
         me, "Progress", "progress_agreement.html", title="Agreement",
-        agreed=agreements.agreement(me.desk), shown=shown, more=len(open_ones) > SHOWN,
+        agreed=me.desk.once(agreements.agreement), everybody=ALL, shown=shown,
+        more=len(open_ones) > SHOWN,
         titles=titles(me.desk.store, [each.document for each in shown]),
-        again=len(agreements.to_read_again(me.desk, me.name, 1000)), everybody=ALL,
+        again=len(agreements.to_read_again(me.desk, me.name, 1000)),
         **IN_WORDS,
     )  # fmt: skip
 
@@ -77,19 +78,15 @@ def settle_form(
 ) -> RedirectResponse:
     """Let the labels of one person, or of everybody, stand."""
     by_people = (o for o in opinions.opinions(me.desk, document) if not o.imported)
-    labels = _labels_of([o for o in by_people if whose in (ALL, o.who)])
-    logged = decide.settle(me.desk, document, labels, me.name, note.strip(), seen)
-    saved = f"settled #{logged.numbers[0]}: {document}"
-    return redirect("/progress/agreement", saved=saved)
-
-
-def _labels_of(read: list[Opinion]) -> dict[str, bool]:
-    """Category → whether somebody calls it primary."""
+    read = [o for o in by_people if whose in (ALL, o.who)]
     if not read:
         raise Mistake("nobody of that name has read the document: choose another")
     primary = {name for opinion in read for name in opinion.primary}
     names = {name for opinion in read for name in opinion.labels}
-    return {name: name in primary for name in sorted(names)}
+    labels = {name: name in primary for name in sorted(names)}
+    logged = decide.settle(me.desk, document, labels, me.name, note.strip(), seen)
+    saved = f"settled #{logged.numbers[0]}: {document}"
+    return redirect("/progress/agreement", saved=saved)
 
 
 def strength(value: float) -> str:
@@ -139,7 +136,7 @@ fields.answer(progresses.Promises, **fields.nullable(progresses.Promises))
 @api.get("/progress")
 def progress(me: Reader) -> progresses.Progress:
     """How far the work is, and how well the suggestions fit."""
-    return progresses.progress(me.desk)
+    return me.desk.once(progresses.progress)
 
 
 @api.get("/calibration")
@@ -175,13 +172,13 @@ DocumentIds = fields.listing("DocumentIds", "Ids of documents.", documents=str)
 @agreement_api.get("/agreement")
 def agreement(me: Reader) -> agreements.Agreed:
     """How far people agree on the documents that two or more have decided."""
-    return agreements.agreement(me.desk)
+    return me.desk.once(agreements.agreement)
 
 
 @agreement_api.get("/disagreements", response_model=Disagreements)
 def disagreements(me: Reader) -> Any:
     """Documents of which people differ, and nobody has settled it since."""
-    return {"disagreements": opinions.disagreements(me.desk)}
+    return {"disagreements": me.desk.once(opinions.disagreements)}
 
 
 @agreement_api.get("/second-readings", response_model=DocumentIds)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import cache
 from hashlib import blake2b
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.background import BackgroundTask
 from starlette.requests import Request
-
-from classmark.workbench.deciding.sheet import EvidencePiece
 
 if TYPE_CHECKING:
     from classmark.web.guard.auth import Caller
@@ -140,57 +137,3 @@ def by_the_clock(at: str) -> str:
         return f"{datetime.fromisoformat(at).astimezone():%Y-%m-%d %H:%M:%S}"
     except ValueError:
         return at
-
-
-TOO_SMALL = ("+0.00", "−0.00")  # parts of a score that are not shown
-
-
-class EvidenceText(NamedTuple):
-    """Some text.
-
-    marks : for each category that it speaks of, «number:side:strength:part», with
-    spaces between;  side, strength, says : of the first category on the list.
-    """
-
-    text: str
-    marks: str = ""
-    side: str = ""
-    strength: int = 0
-    says: str = ""
-
-
-def evidence(
-    texts: Iterable[tuple[int, Sequence[EvidencePiece]]],
-) -> list[EvidenceText]:
-    """One text out of the same text cut once for each category.
-
-    texts : the number of a category on the list, and the text in pieces.
-
-    >>> from classmark.workbench.deciding.sheet import EvidencePiece
-    >>> first = [EvidencePiece("Bees", "for", 4, "+0.20"), EvidencePiece(" hum")]
-    >>> second = [EvidencePiece("Bees "), EvidencePiece("hum", "against", 2, "−0.10")]
-    >>> [word.marks for word in evidence([(1, first), (2, second)])]
-    ['1:for:4:+0.20', '', '2:against:2:−0.10']
-    """
-    by_place: dict[tuple[int, int], dict[int, EvidencePiece]] = {}
-    text = ""
-    for number, pieces in texts:
-        at, text = 0, "".join(piece.text for piece in pieces)
-        for piece in pieces:
-            end = at + len(piece.text)
-            if piece.side and piece.says not in TOO_SMALL:
-                by_place.setdefault((at, end), {})[number] = piece
-            at = end
-    words, at = [], 0
-    for (start, end), categories in sorted(by_place.items()):
-        if start > at:
-            words.append(EvidenceText(text[at:start]))
-        marks = " ".join(
-            f"{number}:{piece.side}:{piece.strength}:{piece.says}"
-            for number, piece in categories.items()
-        )
-        first = categories.get(1)
-        shown = (first.side, first.strength, first.says) if first else ()
-        words.append(EvidenceText(text[start:end], marks, *shown))
-        at = end
-    return [*words, EvidenceText(text[at:])] if at < len(text) else words

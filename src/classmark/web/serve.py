@@ -25,7 +25,7 @@ from fastapi.staticfiles import StaticFiles
 from classmark import __version__
 from classmark.problems import Mistake
 from classmark.web.guard.auth import Identity, Reader, Sessions
-from classmark.web.guard.errors import PROGRAMS, Headers, Heads, handle_errors
+from classmark.web.guard.errors import PROGRAMS, Headers, handle_errors
 from classmark.web.guard.gate import Doors, Gate, behind, doors_of
 from classmark.web.guard.limits import Patient, RequestLimits, Tries
 from classmark.web.settings import openapi
@@ -196,7 +196,6 @@ def create_app(desk: Desk, doors: Doors | None = None) -> FastAPI:
         documented = router.prefix.startswith(PROGRAMS)
         app.include_router(router, include_in_schema=documented)
     handle_errors(app, secure=doors.secure)
-    app.add_middleware(Heads)
     app.add_middleware(
         Gate, doors=doors, sessions=state.sessions, identity=state.identity
     )

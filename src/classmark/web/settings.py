@@ -150,12 +150,11 @@ class ProjectInfo(fields.CallAnswer):
 def project(me: Reader) -> ProjectInfo:
     """What is in the project, and who you are in it."""
     state, settings = me.desk.state, me.desk.settings
-    documents, decided, aside = len(state.ids), len(state.labels), state.n_aside
     counts = {
-        "documents": documents,
-        "decided": decided,
-        "aside": aside,
-        "waiting": max(0, documents - decided - aside),
+        "documents": len(state.ids),
+        "decided": len(state.labels),
+        "aside": state.n_aside,
+        "waiting": state.n_waiting,
         "categories": len(me.desk.categories),
     }
     model = me.desk.models.current()
@@ -179,14 +178,10 @@ def openapi(me: Reader) -> JSONResponse:
 
 def described(app: FastAPI) -> dict[str, Any]:
     """All calls in OpenAPI: ours and Annif's, with nothing but what is answered."""
-    if not hasattr(app.state, "described"):
-        app.state.described = _description(app)
-    description: dict[str, Any] = app.state.described
-    return description
-
-
-def _description(app: FastAPI) -> dict[str, Any]:
-    description = get_openapi(
+    description: dict[str, Any] | None = getattr(app.state, "described", None)
+    if description is not None:
+        return description
+    description = app.state.described = get_openapi(
         title="Classmark",
         version=__version__,
         description=ABOUT,
@@ -198,7 +193,10 @@ def _description(app: FastAPI) -> dict[str, Any]:
             call["responses"].pop("422", None)
             call["security"] = [{"token": []}]
     components = description["components"]
-    schemas = components["schemas"] | fields.schemas_of_refusals()
+    refused = fields.RefusedCall.model_json_schema(
+        mode="serialization", ref_template=fields.REFERENCE
+    )
+    schemas = components["schemas"] | refused.pop("$defs") | {"RefusedCall": refused}
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
     components["schemas"] = dict(sorted(schemas.items()))

@@ -88,15 +88,20 @@ def or_missing(message: str = "") -> Iterator[None]:
 
 
 class Headers:
-    """Add the headers to every answer of an application."""
+    """Add the headers to every answer of an application; answer HEAD on pages as GET.
+
+    The server leaves the body out.
+    """
 
     def __init__(self, app: ASGIApp, *, secure: bool) -> None:
         self.app, self.secure = app, secure
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, with the headers."""
-        static = scope.get("path", "").startswith("/static/")
-        marked = static and scope["query_string"]
+        path = scope.get("path", "")
+        marked = path.startswith("/static/") and scope["query_string"]
+        if scope.get("method") == "HEAD" and not for_programs(path):
+            scope = {**scope, "method": "GET"}
 
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -115,19 +120,6 @@ def add_headers(headers: MutableHeaders, *, secure: bool) -> None:
         headers.setdefault("Strict-Transport-Security", ONE_YEAR)
     for name, value in HEADERS.items():
         headers.setdefault(name, value)
-
-
-class Heads:
-    """Answer HEAD on pages as GET; the server leaves the body out."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer."""
-        if scope.get("method") == "HEAD" and not for_programs(scope["path"]):
-            scope = {**scope, "method": "GET"}
-        await self.app(scope, receive, send)
 
 
 def for_programs(path: str) -> bool:

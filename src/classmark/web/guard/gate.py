@@ -214,8 +214,12 @@ async def check_token(
     token = headers.get(HEADER)
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if token is None and kind in FORMS:
-        messages = await _first_messages(receive, FORMS[kind])
-        body = b"".join(message.get("body", b"") for message in messages)
+        messages, body = [await receive()], b""
+        while True:
+            body += messages[-1].get("body", b"")
+            if len(body) >= FORMS[kind] or not messages[-1].get("more_body"):
+                break
+            messages.append(await receive())
         token = _token_in(body[: FORMS[kind]], in_parts=kind.startswith("multipart"))
         receive = _read_again(messages, receive)
     if not same(token or "", expected):
@@ -234,17 +238,6 @@ def _token_in(form: bytes, *, in_parts: bool) -> str:
             400, f"The form has more than {MOST_FIELDS:,} fields: send it in parts."
         ) from None
     return fields.get(b"csrf", [b""])[0].decode("utf-8", "replace")
-
-
-async def _first_messages(receive: Receive, most: int) -> list[Message]:
-    messages, size = [], 0
-    while size < most:
-        message = await receive()
-        messages.append(message)
-        size += len(message.get("body", b""))
-        if not message.get("more_body"):
-            break
-    return messages
 
 
 def _read_again(messages: list[Message], receive: Receive) -> Receive:

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from classmark.problems import Mistake
-from classmark.taxonomy.tree import ACTIVE, Category
+from classmark.taxonomy.tree import ACTIVE, Category, Taxonomy
 from classmark.workbench.results import Cell, Table
-from classmark.workbench.store.store import title_of
+from classmark.workbench.store.store import Store, title_of
 
 if TYPE_CHECKING:
-    from classmark.taxonomy.tree import Taxonomy
     from classmark.workbench.project import Project
-    from classmark.workbench.store.store import Store
 
 
 AT_ONCE = 200  # daughters of a category that are shown at once

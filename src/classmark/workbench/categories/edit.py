@@ -79,9 +79,7 @@ def listed_documents(text: str) -> list[str]:
 
 def add(project: Project, category: Category, who: str = "") -> Logged:
     """Add a category under its parents, or at the top."""
-    with project.store.transaction():
-        seq = _add(project.store, category, who)
-    return Logged((seq,), f"added {category.id}")
+    return Logged((_add(project.store, category, who),), f"added {category.id}")
 
 
 def rename(
@@ -128,8 +126,7 @@ def describe(
     fields: Row = dict(description)
     if synonyms is not None:
         fields["synonyms"] = as_json([name for name in synonyms if name.strip()])
-    with project.store.transaction():
-        seq = _change_fields(project.store, "describe", id_, fields, who)
+    seq = _change_fields(project.store, "describe", id_, fields, who)
     return Logged((seq,), f"described {id_}: {', '.join(sorted(fields))}")
 
 
@@ -147,8 +144,7 @@ def move(project: Project, id_: str, under: str | None, who: str = "") -> Logged
 
 def retire(project: Project, id_: str, who: str = "") -> Logged:
     """Let no new document come to a category; those that are there stay."""
-    with project.store.transaction():
-        seq = _change_fields(project.store, "retire", id_, {"status": DEPRECATED}, who)
+    seq = _change_fields(project.store, "retire", id_, {"status": DEPRECATED}, who)
     return Logged((seq,), f"retired {id_}")
 
 
@@ -261,20 +257,22 @@ def _add(
     store: Store, new: Category, who: str, act: str = "add", of: int | None = None
 ) -> int:
     _require_name(new.id)
-    edits.add(taxonomy_of(store.categories()), new.id)
-    parents = {parent: store.number_of(parent) for parent in new.parents}
-    (last,) = store.run("SELECT coalesce(max(number), 0) FROM categories").fetchone()
-    number = int(last) + 1
-    pair = (number, None) if of is None else (of, number)
-    return _log(store, act, {number: as_row(new, parents)}, who, pair)
+    sql = "SELECT coalesce(max(number), 0) + 1 FROM categories"
+    with store.transaction():
+        edits.add(taxonomy_of(store.categories()), new.id)
+        parents = {parent: store.number_of(parent) for parent in new.parents}
+        number = int(store.run(sql).fetchone()[0])
+        pair = (number, None) if of is None else (of, number)
+        return _log(store, act, {number: as_row(new, parents)}, who, pair)
 
 
 def _change_fields(
     store: Store, act: str, id_: str, fields: Row, who: str, other: int | None = None
 ) -> int:
-    number = store.number_of(id_)
-    row = store.category_rows([number])[number]
-    return _log(store, act, {number: row | fields}, who, (number, other))
+    with store.transaction():
+        number = store.number_of(id_)
+        row = store.category_rows([number])[number]
+        return _log(store, act, {number: row | fields}, who, (number, other))
 
 
 def _log(

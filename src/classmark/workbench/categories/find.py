@@ -82,9 +82,14 @@ class Wordings:
         if first < last and self.words[first] == word:
             self._raise(likeness, np.array([first]), EXACT)
         if len(word) >= SHORTEST_PART or not word.isascii():
-            self._raise(likeness, self._containing(word), PART)
-        if not likeness.any():
-            self._raise(likeness, self._misspelt(word), SLIP)
+            line, starts = self._line
+            hits = [match.start() for match in re.finditer(re.escape(word), line)]
+            places = np.searchsorted(starts, np.array(hits, np.int64), "right") - 1
+            self._raise(likeness, np.unique(places), PART)
+        if not likeness.any() and SHORTEST_SLIP <= len(word) <= LONGEST_SLIP:
+            others = one_off(word, self._letters)
+            near = {at for other in others for at in range(*self._prefixed(other))}
+            self._raise(likeness, np.array(sorted(near), np.int64), SLIP)
         return likeness
 
     def _raise(self, likeness: Likeness, places: Ints, factor: float) -> None:
@@ -112,19 +117,6 @@ class Wordings:
         """The letters that most words have."""
         counts = Counter(letter for word in self.words for letter in set(word))
         return [letter for letter, _ in counts.most_common(LETTERS)]
-
-    def _containing(self, word: str) -> Ints:
-        line, starts = self._line
-        hits = [match.start() for match in re.finditer(re.escape(word), line)]
-        return np.unique(np.searchsorted(starts, np.array(hits, np.int64), "right") - 1)
-
-    def _misspelt(self, word: str) -> Ints:
-        """Words that begin with the word, but for one letter."""
-        places: set[int] = set()
-        if SHORTEST_SLIP <= len(word) <= LONGEST_SLIP:
-            for other in one_off(word, self._letters):
-                places.update(range(*self._prefixed(other)))
-        return np.array(sorted(places), np.int64)
 
 
 def one_off(word: str, letters: Sequence[str]) -> set[str]:
@@ -280,17 +272,22 @@ def _order(
     return -(rate // 1), not exact, not starts, -round(rate, 3), len(label), category.id
 
 
+def _texts(category: Category) -> list[tuple[str, float, str]]:
+    """What names a category: text, weight and what it is, the weightiest first."""
+    return [
+        (category.label, LABEL, "name"),
+        (category.notation, NOTATION, "class mark"),
+        *((synonym, SYNONYM, "also called") for synonym in category.synonyms),
+        (category.id, ID, "id"),
+        (category.note, NOTE, "scope"),
+        (category.guideline, GUIDELINE, "guideline"),
+    ]
+
+
 def _weighted_words(category: Category) -> dict[str, float]:
     """The words of a category, each with the weight of the best place it stands in."""
     weights: dict[str, float] = {}
-    for text, weight in (
-        (category.guideline, GUIDELINE),
-        (category.note, NOTE),
-        (category.id, ID),
-        *((synonym, SYNONYM) for synonym in category.synonyms),
-        (category.notation, NOTATION),
-        (category.label, LABEL),
-    ):
+    for text, weight, _ in reversed(_texts(category)):
         weights |= dict.fromkeys(runs(plain(text)), weight)
         if text and weight in {ID, NOTATION}:
             weights.setdefault(plain(text).strip(), weight)
@@ -302,23 +299,15 @@ def _also(
 ) -> tuple[tuple[MarkedText, ...], str]:
     """What else of a category has words that its name has not; and what that is."""
     missing = [word for word in words if not _places(category.name, word)]
-    for text, source in (
-        (category.notation, "class mark"),
-        *((synonym, "also called") for synonym in category.synonyms),
-        (category.id, "id"),
-        (category.note, "scope"),
-        (category.guideline, "guideline"),
-    ):
+    for text, _, source in _texts(category)[1:]:
         places = [place for word in missing for place in _places(text, word)]
         if places:
-            return pieces(_clipped(text, min(places)[0]), words), source
+            at, _ = min(places)
+            start = 0 if at < CLIP // 2 else text.rfind(" ", 0, at - CLIP // 3) + 1
+            end = "…" if start + CLIP < len(text) else ""
+            clipped = ("…" if start else "") + text[start : start + CLIP] + end
+            return pieces(clipped, words), source
     return (), ""
-
-
-def _clipped(text: str, at: int) -> str:
-    start = 0 if at < CLIP // 2 else text.rfind(" ", 0, at - CLIP // 3) + 1
-    end = text[start : start + CLIP]
-    return ("…" if start else "") + end + ("…" if start + CLIP < len(text) else "")
 
 
 def pieces(text: str, words: Sequence[str]) -> tuple[MarkedText, ...]:

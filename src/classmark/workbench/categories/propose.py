@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from classmark.arrays import Ints
-from classmark.formats.records import Record
+from classmark.clusters.agglomerative import Agglomerative
+from classmark.clusters.kmeans import SphericalKMeans, choose_n_clusters, name_clusters
+from classmark.clusters.mixture import SoftMixture
 from classmark.problems import Mistake
 from classmark.sparse import Rows, take
 from classmark.taxonomy.tree import Category
 from classmark.workbench.categories.edit import require_open, split
-from classmark.workbench.examples.vectors import (
-    DocumentVectors,
-    vectors_of,
-    words_behind,
-)
+from classmark.workbench.examples.example_search import Explainer
+from classmark.workbench.examples.vectors import DocumentVectors, vectors_of
 from classmark.workbench.results import Cell, Logged, Table
 from classmark.workbench.store.log import whoami
 
@@ -161,10 +160,6 @@ def _labelled(store: Store, node: str) -> set[str]:
 
 def _clustered(rows: Rows, k: int | None, method: str) -> Ints:
     """Cluster numbers from 0, the greatest cluster first."""
-    from classmark.clusters.agglomerative import Agglomerative
-    from classmark.clusters.kmeans import SphericalKMeans, choose_n_clusters
-    from classmark.clusters.mixture import SoftMixture
-
     n_clusters = choose_n_clusters(rows) if k is None else k
     model: Any = {
         "kmeans": SphericalKMeans(n_clusters, n_init=5),
@@ -186,8 +181,6 @@ def _described(
     rows: Rows,
     clusters: Ints,
 ) -> Iterator[Proposal]:
-    from classmark.clusters.kmeans import name_clusters
-
     features = collection.vectorizer.get_feature_names_out()
     stems_of = name_clusters(rows, clusters, list(features), TERMS)
     ids_in_use = set(project.categories)
@@ -198,7 +191,12 @@ def _described(
         total = np.asarray(matrix.sum(axis=0)).ravel()
         cosines = matrix @ (total / np.linalg.norm(total))
         nearest = [ids[members[i]] for i in np.argsort(-cosines, kind="stable")]
-        terms = _words_of(project, collection, nearest[:LOOKED_AT], stems)
+        explainer = Explainer(project, collection)
+        for id_ in nearest[:LOOKED_AT]:
+            if all(stem in explainer.words for stem in stems):
+                break
+            explainer.read(project.store.document(id_))
+        terms = tuple(explainer.words.get(stem, stem) for stem in stems)
         id_ = free_id(prefix, terms or (f"part {cluster + 1}",), ids_in_use)
         ids_in_use.add(id_)
         documents = tuple(ids[member] for member in members)
@@ -212,22 +210,6 @@ def _described(
             documents,
             _digest(project.store, documents),
         )
-
-
-def _words_of(
-    project: Project,
-    collection: DocumentVectors,
-    documents: Sequence[str],
-    stems: Sequence[str],
-) -> tuple[str, ...]:
-    """The stems as words that people recognise."""
-    words: dict[str, str] = {}
-    for id_ in documents:
-        if all(stem in words for stem in stems):
-            break
-        text = project.text_of(Record(project.store.document(id_)))
-        words = words_behind(text, collection.vectorizer.analyzer_) | words
-    return tuple(words.get(stem, stem) for stem in stems)
 
 
 def _prefix_of_ids(project: Project, node: str) -> str:

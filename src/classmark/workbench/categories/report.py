@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from classmark.evaluation.figures import power_laws
 from classmark.hierarchies.held_out import NodeLearner
 from classmark.hierarchies.places import places_of
 from classmark.hierarchies.pruning import PruningOptions, pruning_report
@@ -18,7 +19,7 @@ from classmark.hierarchies.report import (
 )
 from classmark.problems import Mistake
 from classmark.sparse import rows_from
-from classmark.workbench.learning.fit import TEST, labelled, part_of
+from classmark.workbench.learning.fit import TEST, labelled, new_vectorizer, part_of
 from classmark.workbench.results import FACTS, Cell, Evaluated, Table
 
 if TYPE_CHECKING:
@@ -90,8 +91,6 @@ def try_pruning(
 
 def _material(project: Project) -> tuple[Taxonomy, csr_matrix | None, list[Any]]:
     """The tree, and rows and categories of the documents to learn from."""
-    from classmark.workbench.learning.fit import new_vectorizer
-
     tree = project.tree
     if not len(tree):
         raise Mistake(
@@ -113,8 +112,6 @@ def _plotted(
 
     Nothing is drawn where there is no second rank.
     """
-    from classmark.evaluation.figures import power_laws
-
     places = places_of(tree, y)
     shape = feature_counts(places, rows_from(X))
     series = {"documents of a leaf": _by_rank(places.sizes)}

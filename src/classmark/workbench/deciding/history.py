@@ -11,12 +11,11 @@ from classmark.problems import Mistake
 from classmark.workbench.deciding.decide import Decision, SavedDecision, decide_on
 from classmark.workbench.results import Column, Logged, Table
 from classmark.workbench.store.log import ASSIGN, PRIMARY, REJECT, UNDO, UNSURE
-from classmark.workbench.store.store import titles
+from classmark.workbench.store.store import Store, titles
 from classmark.workbench.store.undo import chain_of, holds_by, is_undone, undo
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project
-    from classmark.workbench.store.store import Store
     from classmark.workbench.team.desk import Desk
 
 

@@ -8,7 +8,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from classmark.corpus.documents import Document
 from classmark.problems import Mistake
 from classmark.rankers.calibration import ENOUGH
 from classmark.taxonomy.tree import path_names
@@ -22,17 +21,16 @@ from classmark.workbench.deciding.decide import (
 )
 from classmark.workbench.deciding.opinions import disagreements
 from classmark.workbench.deciding.queue import (
-    ORDERS,
     Guess,
     QueueChoice,
     best_guesses,
+    require_order,
     shuffled,
 )
-from classmark.workbench.results import in_percent
+from classmark.workbench.results import Logged, in_percent
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project
-    from classmark.workbench.results import Logged
     from classmark.workbench.team.desk import Desk
 
 
@@ -78,13 +76,20 @@ def documents_in(desk: Desk, order: str, filters: Filters) -> list[str]:
     What waits is in the order as far as it was looked at, the rest at random; what does
     not wait is in order of arrival, the last first, or at random.
     """
-    if order not in ORDERS:
-        raise Mistake(f"order is {order!r}: use {', '.join(ORDERS)}")
+    require_order(order)
     if filters.show not in SHOWS:
         raise Mistake(f"show is {filters.show!r}: use {', '.join(SHOWS)}")
     chosen = []
     if filters.branch:
-        chosen.append(_in_branch(desk, filters.branch))
+        if filters.branch not in desk.categories:
+            raise Mistake(
+                f"there is no category {filters.branch!r}: choose one from the taxonomy"
+            )
+        below = {filters.branch, *desk.tree.descendants(filters.branch)}
+        state, guesses = desk.state, desk.guesses.best.values()
+        labelled = {id_ for name in below for id_ in state.documents.get(name, ())}
+        guessed = {guess.document for guess in guesses if guess.category in below}
+        chosen.append(labelled | (guessed - state.labels.keys()))
     if filters.who:
         chosen.append({id_ for (id_,) in desk.store.run(BY, (filters.who,))})
     if words := filters.words.strip():
@@ -103,21 +108,10 @@ def _shown(desk: Desk, order: str, show: str) -> list[str]:
     if show == ALL:
         return ids
     if show == DISAGREED:
-        documents: Collection[str] = {d.document for d in disagreements(desk)}
+        documents: Collection[str] = {d.document for d in desk.once(disagreements)}
     else:
         documents = state.labels if show == DECIDED else state.aside
     return [id_ for id_ in ids if id_ in documents]
-
-
-def _in_branch(desk: Desk, branch: str) -> set[str]:
-    """Documents in a category or below it, by label or else by best guess."""
-    if branch not in desk.categories:
-        raise Mistake(f"there is no category {branch!r}: choose one from the taxonomy")
-    below = {branch, *desk.tree.descendants(branch)}
-    state = desk.state
-    guessed = {g.document for g in desk.guesses.best.values() if g.category in below}
-    labelled = {id_ for name in below for id_ in state.documents.get(name, ())}
-    return labelled | (guessed - state.labels.keys())
 
 
 def _having(project: Project, words: str) -> set[str]:
@@ -212,39 +206,30 @@ def start_in(desk: Desk, who: str, order: str, filters: Filters) -> None:
 def rows_of(desk: Desk, ids: Sequence[str]) -> list[InboxRow]:
     """Documents as the inbox shows them; those not looked at yet are, now."""
     documents = [desk.store.document(id_) for id_ in ids]
-    labels, best, model = desk.state.labels, desk.guesses.best, desk.model()
+    categories, best, model = desk.categories, desk.guesses.best, desk.model()
     missing = [document for document in documents if document.id not in best]
     if model is not None and missing:
         _, guesses = best_guesses(desk, model, missing)
         best = best | {guess.document: guess for guess in guesses if guess}
-    return [
-        _row(desk, document, best.get(document.id), labels.get(document.id, ()))
-        for document in documents
-    ]
-
-
-def _row(
-    desk: Desk, document: Document, guess: Guess | None, labels: tuple[str, ...]
-) -> InboxRow:
-    fields = dict(document.fields)
-    title = fields.pop("title", "").strip() or document.id
-    line = " ".join(max(fields.values(), key=len, default="").split())
-    categories = desk.categories
-    state = DECIDED if labels else UNDECIDED
-    if document.id in desk.state.aside:
-        state = ASIDE
-    named = tuple(
-        categories[name].name if name in categories else name for name in labels
-    )
-    holder = desk.claims.holder(document.id)
-    row = InboxRow(document.id, title, line[:FIRST], state, labels=named, holder=holder)
-    if guess is None:
-        return row
-    id_, chance = guess.category, guess.probability
-    path = path_names(categories, desk.tree, id_)
-    return replace(
-        row, guess=path, category=id_, likely=likely(guess), probability=chance
-    )
+    rows = []
+    for document in documents:
+        id_, fields = document.id, dict(document.fields)
+        title = fields.pop("title", "").strip() or id_
+        line = " ".join(max(fields.values(), key=len, default="").split())[:FIRST]
+        labels = desk.state.labels.get(id_, ())
+        state = ASIDE if id_ in desk.state.aside else DECIDED if labels else UNDECIDED
+        names = [categories[n].name if n in categories else n for n in labels]
+        row = InboxRow(
+            id_, title, line, state, labels=tuple(names), holder=desk.claims.holder(id_)
+        )
+        if guess := best.get(id_):
+            path = path_names(categories, desk.tree, guess.category)
+            row = replace(
+                row, guess=path, category=guess.category, likely=likely(guess),
+                probability=guess.probability,
+            )  # fmt: skip
+        rows.append(row)
+    return rows
 
 
 def likely(guess: Guess) -> str:

@@ -117,10 +117,6 @@ def opinions(project: Project, document: str) -> list[Opinion]:
 
 def disagreements(project: Project) -> list[Disagreement]:
     """Documents of which people differ and nobody has settled it since, newest last."""
-    return list(project.once(_disagreements))
-
-
-def _disagreements(project: Project) -> list[Disagreement]:
     store = project.store
     settled: dict[str, int] = dict(store.run(SETTLED, (SETTLE,)).fetchall())
     differences = [

@@ -50,8 +50,7 @@ def queue(
     order every time; "similar": the greatest cosine to the document ``to``, or to the
     one decided last.
     """
-    if order not in ORDERS:
-        raise Mistake(f"order is {order!r}: use {', '.join(ORDERS)}")
+    require_order(order)
     if top < 1:
         raise Mistake(f"n is {top}: ask for at least one document")
     if to is not None and order != "similar":
@@ -111,6 +110,12 @@ def _similar(
         for id_ in sorted(cosine_of, key=lambda id_: -cosine_of[id_])[:top]
     ]
     return rows, f"by likeness to {near}"
+
+
+def require_order(order: str) -> None:
+    """Refuse an order that there is not."""
+    if order not in ORDERS:
+        raise Mistake(f"order is {order!r}: use {', '.join(ORDERS)}")
 
 
 def last_decided(store: Store) -> str | None:
@@ -290,8 +295,7 @@ class Queues:
 
     def set(self, who: str, choice: QueueChoice) -> None:
         """Give somebody documents in this order from now on."""
-        if choice.order not in ORDERS:
-            raise Mistake(f"order is {choice.order!r}: use {', '.join(ORDERS)}")
+        require_order(choice.order)
         self._choices[who] = choice
 
     def next_for(self, who: str, after: str | None = None) -> str | None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from threading import Lock, RLock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from classmark.corpus.documents import Document
 from classmark.taxonomy.tree import path_names
@@ -23,13 +23,12 @@ from classmark.workbench.deciding.decide import (
 )
 from classmark.workbench.results import in_percent
 from classmark.workbench.store.log import ASSIGN, PRIMARY, REJECT, UNSURE, JudgedRecord
-from classmark.workbench.store.store import title_of
+from classmark.workbench.store.store import Store, title_of
 
 if TYPE_CHECKING:
     from classmark.formats.records import Record
     from classmark.rankers.text_ranker import Suggestion
     from classmark.workbench.project import Project
-    from classmark.workbench.store.store import Store
     from classmark.workbench.team.desk import Desk
 
 
@@ -43,11 +42,15 @@ STRENGTHS = 4
 LEAST = 0.005  # a part of the score that rounds to more than 0.00
 
 
-@dataclass(frozen=True, slots=True)
-class EvidencePiece:
-    """Some text; side : "for" or "against" a category, or ""; strength : 1 to 4."""
+class EvidencePiece(NamedTuple):
+    """Some text of a document.
+
+    marks : for each choice that it speaks of, «number:side:strength:part», with spaces
+    between;  side : "for" or "against" the first choice, or "";  strength : 1 to 4.
+    """
 
     text: str
+    marks: str = ""
     side: str = ""
     strength: int = 0
     says: str = ""
@@ -80,7 +83,7 @@ class Choice:
 class Sheet:
     """A document, and what may be said of it.
 
-    texts : for each choice its number and the text in pieces;  choices : the best ten;
+    words : the text, in pieces;  choices : the best ten;
     others : what else was said of it before;  more : how many categories are not shown,
     in words;  calibrated : what the percentages rest on, in words;  version : the
     number of the last act on the document;  ranked : how many categories are ranked;
@@ -92,7 +95,7 @@ class Sheet:
     id: str
     title: str
     about: tuple[tuple[str, str], ...]
-    texts: tuple[tuple[int, tuple[EvidencePiece, ...]], ...]
+    words: tuple[EvidencePiece, ...]
     choices: tuple[Choice, ...]
     more: str
     version: int
@@ -147,10 +150,7 @@ def _laid_out(desk: Desk, document: str, version: int, *, blind: bool) -> Sheet:
     suggestions = [] if model is None else model.suggest(text, SHOWN)
     choices = tuple(choice_of(desk, record, s.category, s) for s in suggestions)
     title, about, body = in_parts(record.document, record.meta)
-    texts = [
-        (number, tuple(marked(body or text, dict(each.favour) | dict(each.against))))
-        for number, each in enumerate(choices, start=1)
-    ]
+    parts = [dict(choice.favour + choice.against) for choice in choices]
     shown = {choice.category for choice in choices}
     others = {*record.labels, *record.rejected, *record.unsure} - shown
     calibrated = ""
@@ -160,7 +160,7 @@ def _laid_out(desk: Desk, document: str, version: int, *, blind: bool) -> Sheet:
         document,
         title,
         about,
-        tuple(texts) or ((1, (EvidencePiece(body or text),)),),
+        tuple(marked(body or text, parts)),
         choices,
         f"{len(desk.categories) - len(choices):,} more",
         version,
@@ -243,26 +243,31 @@ def _told(parts: Iterable[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
     return tuple((term, part) for term, part in parts if abs(part) >= LEAST)
 
 
-def marked(text: str, parts: Mapping[str, float]) -> Iterator[EvidencePiece]:
-    """Cut a text where its words speak for or against a category.
+def marked(text: str, parts: Sequence[Mapping[str, float]]) -> Iterator[EvidencePiece]:
+    """Cut a text where its words speak for or against categories.
 
-    parts : a word as it stands in the text, in small letters → its part in the score.
+    parts : of each category, a word as it stands in the text, in small letters → its
+    part in the score.
 
-    >>> [piece.side for piece in marked("Bees, not ants", {"bees": 2.0, "ants": -1.0})]
-    ['for', '', 'against']
+    >>> words = marked("Bees, not ants", [{"bees": 2.0}, {"bees": 1.0, "ants": -0.1}])
+    >>> [word.marks for word in words]
+    ['1:for:4:+2.00 2:for:4:+1.00', '', '2:against:1:−0.10']
     """
-    largest = max(map(abs, parts.values()), default=1.0)
+    largest = [max(map(abs, each.values()), default=1.0) for each in parts]
     at = 0
     for run in _RUN.finditer(text):
-        part = parts.get(run[0].lower())
-        if part is None:
-            continue
-        if run.start() > at:
-            yield EvidencePiece(text[at : run.start()])
-        strength = max(1, round(STRENGTHS * abs(part) / largest))
-        side = "for" if part > 0 else "against"
-        yield EvidencePiece(run[0], side, strength, f"{part:+.2f}".replace("-", "−"))
-        at = run.end()
+        marks: dict[int, tuple[str, int, str]] = {}
+        for number, (each, most) in enumerate(zip(parts, largest, strict=True), 1):
+            if part := each.get(run[0].lower()):
+                strength = max(1, round(STRENGTHS * abs(part) / most))
+                says = f"{part:+.2f}".replace("-", "−")
+                marks[number] = "for" if part > 0 else "against", strength, says
+        if marks:
+            if run.start() > at:
+                yield EvidencePiece(text[at : run.start()])
+            at = run.end()
+            words = " ".join(f"{n}:{a}:{b}:{c}" for n, (a, b, c) in marks.items())
+            yield EvidencePiece(run[0], words, *marks.get(1, ()))
     if at < len(text):
         yield EvidencePiece(text[at:])
 
@@ -281,8 +286,7 @@ class Sheets:
 
     def __init__(self) -> None:
         self._lock = RLock()
-        self._kept: dict[Key, tuple[float, Sheet]] = {}
-        self._ahead: set[Key] = set()
+        self._kept: dict[Key, tuple[float, Sheet, bool]] = {}  # since when; unseen
 
     def put(self, key: Key, sheet: Sheet, *, ahead: bool = False) -> Sheet:
         """Keep a sheet; return the one that is kept already, if there is one.
@@ -293,29 +297,28 @@ class Sheets:
             if there := self.get(key, sheet.version):
                 return there
             self._kept.pop(key, None)
-            self._kept[key] = time.monotonic(), sheet
-            (self._ahead.add if ahead else self._ahead.discard)(key)
+            self._kept[key] = time.monotonic(), sheet, ahead
             while len(self._kept) > SHEETS:
                 del self._kept[next(iter(self._kept))]
-            self._ahead &= self._kept.keys()
         return sheet
 
     def is_unseen(self, key: Key) -> bool:
         """Whether a sheet was laid out ahead, and nobody has looked at it yet."""
-        return key in self._ahead
+        return self._kept.get(key, (0.0, None, False))[2]
 
     def show(self, key: Key, learned: int) -> None:
         """Somebody looks at it from now on; it is dropped if more is learned now."""
         with self._lock:
-            if key in self._ahead:
-                self._ahead.discard(key)
-                if self._kept[key][1].learned != learned:
+            since, sheet, ahead = self._kept.get(key, (0.0, None, False))
+            if ahead and sheet is not None:
+                self._kept[key] = since, sheet, False
+                if sheet.learned != learned:
                     del self._kept[key]
 
     def get(self, key: Key, version: int) -> Sheet | None:
         """The sheet laid out for somebody, unless something was said since."""
         with self._lock:
-            since, sheet = self._kept.get(key, (0.0, None))
+            since, sheet, _ = self._kept.get(key, (0.0, None, False))
         recent = time.monotonic() - since < 60 * MINUTES
         return sheet if sheet and sheet.version == version and recent else None
 
@@ -326,7 +329,7 @@ class Sheets:
         shown = sorted((e for e in both if e is not None), key=itemgetter(0))
         return {
             choice.category: Seen(sheet.model, choice.rank, choice.score)
-            for _, sheet in shown[-1:]
+            for _, sheet, _ in shown[-1:]
             for choice in sheet.choices
             if choice.rank is not None
         }
@@ -335,7 +338,6 @@ class Sheets:
         """Lay everything out anew: categories or the model are others."""
         with self._lock:
             self._kept.clear()
-            self._ahead.clear()
 
 
 EXAMPLES = 2

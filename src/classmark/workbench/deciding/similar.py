@@ -11,7 +11,7 @@ import numpy as np
 from classmark.arrays import Floats
 from classmark.problems import Mistake
 from classmark.ranking import top
-from classmark.sparse import take
+from classmark.sparse import Rows, take
 from classmark.workbench.deciding.decide import Decision, decide
 from classmark.workbench.deciding.queue import queue
 from classmark.workbench.examples.open_searches import AT_ONCE
@@ -20,7 +20,6 @@ from classmark.workbench.results import Cell, Logged, Table
 from classmark.workbench.store.log import Act, whoami
 
 if TYPE_CHECKING:
-    from classmark.sparse import Rows
     from classmark.workbench.project import Project
     from classmark.workbench.team.desk import Desk
 
@@ -164,7 +163,18 @@ def alike(desk: Desk, document: str, top_k: int = SHOWN) -> list[Alike]:
     values = cosines_to(rows, at)
     values[at] = -1.0
     best = [int(i) for i in top(values, min(top_k, len(ids))) if values[i] > 0]
-    return [_shown(desk, ids[i], float(values[i])) for i in best]
+    shown = []
+    for id_, cosine in zip([ids[i] for i in best], values[best].tolist(), strict=True):
+        record = desk.store.record(id_)
+        fields = dict(record.document.fields)
+        title = fields.pop("title", "") or id_
+        text = max(fields.values(), key=len, default="")
+        cut = text[:LONGEST].rsplit(" ", 1)[0] + " …" if text[LONGEST:] else text
+        labels = [
+            desk.categories[n].name for n in record.labels if n in desk.categories
+        ]
+        shown.append(Alike(id_, title, cut, cosine, tuple(labels)))
+    return shown
 
 
 def nearly_same(desk: Desk, document: str) -> list[Alike]:
@@ -189,14 +199,3 @@ def cosines_to(rows: Rows, at: int) -> Floats:
     columns, values = rows.row(at)
     dense[columns] = values
     return np.asarray(rows.to_scipy() @ dense, float)
-
-
-def _shown(desk: Desk, document: str, cosine: float) -> Alike:
-    record = desk.store.record(document)
-    fields = dict(record.document.fields)
-    title = fields.pop("title", "") or document
-    longest = max(fields.values(), key=len, default="")
-    cut = longest[:LONGEST].rsplit(" ", 1)[0] + " …" if longest[LONGEST:] else longest
-    names = (desk.categories.get(id_) for id_ in record.labels)
-    labels = tuple(category.name for category in names if category is not None)
-    return Alike(document, title, cut, cosine, labels)

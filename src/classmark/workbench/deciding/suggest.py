@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from math import inf
 from pathlib import Path
@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from classmark.arrays import Ints
 from classmark.formats.records import Record
 from classmark.formats.text_files import open_bytes, whole_text
 from classmark.problems import Mistake
@@ -121,7 +120,15 @@ def place(
         }
         for document, put in zip(chosen, places, strict=True)
     ]
-    return Table("Places", rows, _note(places, precision))
+    note = "no document is waiting: every one is decided or set aside"
+    if places:
+        count = Counter(put.kind for put in places)
+        note = (
+            f"{count['leaf']} at a leaf, {count['inner']} higher up, {count['left']} "
+            f"left to the expert; {100 * precision:g} % of the documents placed are to "
+            "be right: at a right category or one above it"
+        )
+    return Table("Places", rows, note)
 
 
 def place_if_any(project: Project, text: str) -> Place | None:
@@ -144,7 +151,14 @@ def places_of_texts(
         )
     back_off, now = learned[0].at(precision), learned[1]
     categories, tree = project.categories, project.tree
-    columns = _columns(model.categories, back_off.classes_, now)
+    owner: dict[
+        str, str
+    ] = {}  # of merged classes: the one whose id stayed, or the first
+    for class_ in back_off.classes_:
+        id_ = now(class_)
+        owner[id_] = class_ if class_ == id_ else owner.get(id_, class_)
+    column = {owner.get(id_): at for at, id_ in enumerate(model.categories)}
+    columns = [column.get(class_, -1) for class_ in back_off.classes_]
     places = []
     size = max(1, CELLS // max(1, len(model.categories)))
     for low in range(0, len(texts), size):
@@ -161,30 +175,3 @@ def places_of_texts(
             shown = kind if category == there else moved
             places.append(Place(shown, category, path, float(chance)))
     return places
-
-
-def _columns(
-    categories: Sequence[str], classes: Sequence[str], now: Callable[[str], str]
-) -> Ints:
-    """The column of each class, −1 if it has none; of merged ones, one has it.
-
-    That is the one whose id has stayed, else the first.
-    """
-    column = {id_: at for at, id_ in enumerate(categories)}
-    owner: dict[str, str] = {}
-    for class_ in classes:
-        id_ = now(class_)
-        owner[id_] = class_ if class_ == id_ else owner.get(id_, class_)
-    mine = (now(class_) if owner[now(class_)] == class_ else "" for class_ in classes)
-    return np.array([column.get(id_, -1) for id_ in mine], np.int64)
-
-
-def _note(places: Sequence[Place], precision: float) -> str:
-    if not places:
-        return "no document is waiting: every one is decided or set aside"
-    count = Counter(put.kind for put in places)
-    return (
-        f"{count['leaf']} at a leaf, {count['inner']} higher up, {count['left']} left "
-        f"to the expert; {100 * precision:g} % of the documents placed are to be "
-        "right: at a right category or one above it"
-    )

@@ -370,11 +370,14 @@ class ExampleSearch(OpenSearch):
             )
         k = left if everything else min(k, left)
         acts = Counter(self.marks.values())
+        notes = [] if self.terms_kept is None else [self._cut_note(k)]
+        if not self.weights.any():
+            notes.append(EMPTY)
         return ExampleRanking(
             self.search.name, self.query.method_, self.query.C_,
             acts["example"] + len(self.texts), acts["yes"], acts["no"],
             int(np.count_nonzero(self.weights)), self.heaviest(self.weights), left,
-            self.best(scores, self.weights, k, snippets=snippets), self._notes(k),
+            self.best(scores, self.weights, k, snippets=snippets), tuple(notes),
         )  # fmt: skip
 
     def view(self, k: int) -> SearchView:
@@ -413,10 +416,6 @@ class ExampleSearch(OpenSearch):
         self._steps: list[set[str]] = []
         self._read_examples()
         self._score()
-
-    def _notes(self, k: int) -> tuple[str, ...]:
-        notes = () if self.terms_kept is None else (self._cut_note(k),)
-        return notes if self.weights.any() else (*notes, EMPTY)
 
     def _cut_note(self, k: int) -> str:
         """How cutting the query changed the first k, and the judged documents' order.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import chain, count
 from operator import attrgetter
@@ -40,13 +40,12 @@ from classmark.workbench.examples.vectors import (
 from classmark.workbench.project import Project
 from classmark.workbench.results import Cell, Table
 from classmark.workbench.search.hits import DocumentHit
-from classmark.workbench.store.store import title_of, titles
+from classmark.workbench.store.store import Store, title_of, titles
 
 if TYPE_CHECKING:
     from classmark.examples.screening import StoppingRule
     from classmark.index.index import Index
     from classmark.machines.cluster import Machines
-    from classmark.workbench.store.store import Store
 
 QUICK = "auto"  # learns from any example; whether other methods can is tried at once
 LITTLE = "1MB"  # of postings kept decoded here, where machines read them
@@ -123,22 +122,6 @@ def ids_of(
             raise Mistake(f"{option} is empty: give ids, as in {option} a1,a7,b3")
         unique |= dict.fromkeys(id_ for id_ in ids if id_)
     return tuple(unique)
-
-
-def marks_of_category(store: Store, category: str) -> list[Mark]:
-    """Documents assigned to a category as examples, those rejected from it as no."""
-    store.number_of(category)
-    marks = [
-        Mark(document, MARK_OF[judgments[category][0]])
-        for document, judgments in store.standing().items()
-        if judgments.get(category, ("",))[0] in MARK_OF
-    ]
-    if all(mark.act == "no" for mark in marks):
-        raise Mistake(
-            f"no document is assigned to category {category!r}: assign some, or give "
-            "--examples"
-        )
-    return marks
 
 
 def texts_of(project: Project, files: Sequence[Path]) -> dict[str, str]:
@@ -267,7 +250,10 @@ def _with_start(settings: Mapping[str, Any], start: SearchStart) -> dict[str, An
 def _add_examples(
     store: Store, search: StoredSearch, start: SearchStart, who: str = ""
 ) -> None:
-    """Log the examples; of a category only what the search has not marked yet."""
+    """Log the examples; of a category only what the search has not marked yet.
+
+    Documents assigned to it are examples, those rejected from it are not wanted.
+    """
     marks = [Mark(id_, "example") for id_ in dict.fromkeys(start.examples)]
     marks += [Mark(id_, "no") for id_ in start.no if id_ not in start.examples]
     if start.category is not None:
@@ -275,7 +261,17 @@ def _add_examples(
             *searches.acts_by_document(store, search),
             *(mark.document for mark in marks),
         }
-        of_category = marks_of_category(store, start.category)
+        store.number_of(start.category)
+        of_category = [
+            Mark(document, MARK_OF[judgments[start.category][0]])
+            for document, judgments in store.standing().items()
+            if judgments.get(start.category, ("",))[0] in MARK_OF
+        ]
+        if all(mark.act == "no" for mark in of_category):
+            raise Mistake(
+                f"no document is assigned to category {start.category!r}: assign some, "
+                "or give --examples"
+            )
         marks += [mark for mark in of_category if mark.document not in marked]
     if marks:
         searches.add_marks(store, search, marks, who)
@@ -302,26 +298,21 @@ def rank_by_file(
     else:
         scores = vectors.rows.product(weights)
     hits = explainer.best(scores, weights, len(scores) if everything else k)
+    notes, total = [], len(query.weights)
+    if missing := total - len(shared):
+        notes = [f"{missing:,} of its {total:,} terms are in no document here"]
+    analyzer, weighting = vectors.vectorizer.analyzer_, vectors.vectorizer.weighting
+    for name, theirs, ours in (
+        ("analyzer", query.analyzer, str(analyzer)),
+        ("weighting", query.weighting, weighting),
+    ):
+        if theirs != ours:
+            fit = f"its {name} is {theirs}, this project's {ours}"
+            notes.append(f"{fit}: terms and weights may not fit")
     return ExampleRanking(
         str(path), query.method, query.C, 0, 0, 0, len(shared),
-        explainer.heaviest(weights), len(scores), hits,
-        _notes(query, len(query.weights) - len(shared), vectors),
+        explainer.heaviest(weights), len(scores), hits, notes,
     )  # fmt: skip
-
-
-def _notes(query: QueryWeights, missing: int, vectors: AnyVectors) -> list[str]:
-    """What to know of weights that come from elsewhere."""
-    of_all = f"of its {len(query.weights):,} terms are in no document here"
-    notes, vectorizer = [f"{missing:,} {of_all}"] if missing else [], vectors.vectorizer
-    pairs = {
-        "analyzer": (query.analyzer, str(vectorizer.analyzer_)),
-        "weighting": (query.weighting, vectorizer.weighting),
-    }
-    return notes + [
-        f"its {name} is {theirs}, this project's {ours}: terms and weights may not fit"
-        for name, (theirs, ours) in pairs.items()
-        if theirs != ours
-    ]
 
 
 def rank_in_index(
@@ -410,7 +401,15 @@ def export_ranking(ranking: ExampleRanking, path: Path) -> int:
     match path.suffix:
         case ".csv":
             with writing(path) as file:
-                csv.writer(file).writerows(_cells(hits))
+                table = csv.writer(file)
+                table.writerow(("rank", "id", "title", "score", "why", "mark"))
+                for hit in hits:
+                    id_, title, why = (
+                        f"'{cell}" if cell.startswith(FORMULAS) else cell
+                        for cell in (hit.id, hit.title, " ".join(hit.parts))
+                    )
+                    row = (hit.rank, id_, title, repr(hit.score), why, hit.mark)
+                    table.writerow(row)
         case ".jsonl":
             with writing(path) as file:
                 for hit in hits:
@@ -446,17 +445,6 @@ def export_weights(search: ExampleSearch, path: Path) -> int:
         {search.terms[at]: float(weights[at]) for at in np.flatnonzero(weights)},
     )  # fmt: skip
     return write_weights(query, path)
-
-
-def _cells(hits: Sequence[DocumentHit]) -> Iterator[Sequence[Any]]:
-    """The rows of a table of hits, its head first."""
-    yield "rank", "id", "title", "score", "why", "mark"
-    for hit in hits:
-        id_, title, why = (
-            f"'{cell}" if cell.startswith(FORMULAS) else cell
-            for cell in (hit.id, hit.title, " ".join(hit.parts))
-        )
-        yield hit.rank, id_, title, repr(hit.score), why, hit.mark
 
 
 def _references(ranking: ExampleRanking) -> list[Reference]:

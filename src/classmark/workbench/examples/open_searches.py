@@ -114,7 +114,12 @@ class SearchCache:
     ) -> Iterator[ExampleSearch | ScreeningSearch]:
         """A search, for this thread alone; read anew if others marked in it."""
         searches.search_by_number(desk.store, number)
-        vectors, slot = self.vectors(desk), self._slot(number)
+        vectors = self.vectors(desk)
+        with self._lock:
+            slot = self._slots.setdefault(number, _Slot())
+            self._slots.move_to_end(number)
+            while len(self._slots) > WARM:
+                self._slots.popitem(last=False)
         with slot.lock:
             stored = searches.search_by_number(desk.store, number)
             search, slot.search = slot.search, None
@@ -126,14 +131,6 @@ class SearchCache:
             search.use(stored, who)
             yield search
             slot.search, slot.version = search, _version(desk, search.search)
-
-    def _slot(self, number: int) -> _Slot:
-        with self._lock:
-            slot = self._slots.setdefault(number, _Slot())
-            self._slots.move_to_end(number)
-            while len(self._slots) > WARM:
-                self._slots.popitem(last=False)
-            return slot
 
 
 def _version(project: Project, search: StoredSearch) -> tuple[Any, ...]:

@@ -275,21 +275,20 @@ def status_of(project: Project, search: StoredSearch) -> ScreeningStatus:
 
 def list_screenings(project: Project) -> Table:
     """Every screening, the one used last first."""
-    rows: list[dict[str, Cell]] = []
-    for search in searches.list_searches(project.store, searches.SCREEN):
-        progress = status_of(project, search).progress
-        rows.append(
-            {
-                "screening": search.name,
-                "documents": progress.documents,
-                "read": progress.read,
-                "found": progress.found,
-                "recall at least": progress.recall_bound,
-                "phase": progress.phase,
-                "begun": search.created,
-                "by": search.who,
-            }
-        )
+    rows: list[dict[str, Cell]] = [
+        {
+            "screening": search.name,
+            "documents": progress.documents,
+            "read": progress.read,
+            "found": progress.found,
+            "recall at least": progress.recall_bound,
+            "phase": progress.phase,
+            "begun": search.created,
+            "by": search.who,
+        }
+        for search in searches.list_searches(project.store, searches.SCREEN)
+        for progress in [status_of(project, search).progress]
+    ]
     note = "" if rows else "none yet: classmark screen start --examples a1 begins one"
     return Table("Screenings", rows, note)
 
@@ -336,9 +335,20 @@ def words(status: ScreeningStatus) -> list[str]:
         f"recall: at least {share(progress.recall_bound, down=True)}, with "
         f"{share(1 - progress.error)} confidence, however often you look"
     )
-    lines = [counts, _left(progress), bound]
-    if progress.remaining is not None:
-        lines.append(_saved(progress))
+    left = progress.remaining
+    if left is None:
+        more = "how many are left is not known before some documents are drawn"
+        lines = [counts, more, bound]
+    else:
+        more = "no" if left.estimate == 0 else f"about {left.estimate:,}"
+        span = f"{share(left.level)} interval {left.low:,}–{left.high:,}"
+        recall = progress.found / max(progress.found + left.estimate, 1)
+        unread = progress.unread / max(progress.documents, 1)
+        saved = (
+            f"recall by the estimate {share(recall)}; work saved over sampling so far "
+            f"{share(unread - (1 - recall))}"
+        )
+        lines = [counts, f"{more} more to find ({span})", bound, saved]
     if progress.skipped:
         lines.append(f"{progress.skipped:,} skipped: nothing here speaks of them")
     if status.later:
@@ -447,25 +457,6 @@ def _table(category: str, simulated: list[Simulated], rule: StoppingRule) -> Tab
         f"{share(rule.error)} of all would)"
     )
     return Table(f"Screening for {category}, tried out", rows, note)
-
-
-def _left(progress: ScreeningProgress) -> str:
-    left = progress.remaining
-    if left is None:
-        return "how many are left is not known before some documents are drawn"
-    more = "no" if left.estimate == 0 else f"about {left.estimate:,}"
-    span = f"{share(left.level)} interval {left.low:,}–{left.high:,}"
-    return f"{more} more to find ({span})"
-
-
-def _saved(progress: ScreeningProgress) -> str:
-    left = progress.remaining.estimate if progress.remaining is not None else 0
-    recall = progress.found / max(progress.found + left, 1)
-    unread = progress.unread / max(progress.documents, 1)
-    return (
-        f"recall by the estimate {share(recall)}; work saved over sampling so far "
-        f"{share(unread - (1 - recall))}"
-    )
 
 
 def share(value: float, *, down: bool = False) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -37,26 +37,23 @@ FROM documents
 """
 
 
-class DocumentVectors(NamedTuple):
+R = TypeVar("R", bound=Rows | Collection)
+
+
+class Vectors(NamedTuple, Generic[R]):
     """The vectors, the document of each row, and what makes texts such vectors.
 
-    rows : float32, one a document in order of arrival, unit length.
+    rows : float32, one a document in order of arrival, unit length; at hand, or spread
+    over machines, which have some each.
     """
 
-    rows: Rows
+    rows: R
     ids: list[str]
     vectorizer: Vectorizer
 
 
-class SpreadVectors(NamedTuple):
-    """The same with rows that machines have; what texts become is at hand."""
-
-    rows: Collection
-    ids: list[str]
-    vectorizer: Vectorizer
-
-
-AnyVectors = DocumentVectors | SpreadVectors
+DocumentVectors = Vectors[Rows]
+AnyVectors = Vectors[Rows] | Vectors[Collection]
 
 
 def spread_vectors(project: Project, machines: Machines | None) -> AnyVectors:
@@ -79,7 +76,8 @@ def spread_vectors(project: Project, machines: Machines | None) -> AnyVectors:
         for share in shares(len(ids), machines.workers)
     ]
     vectorizer = Vectorizer.from_arrays(saved.arrays, saved.settings["vectorizer"])
-    return SpreadVectors(SpreadRows(machines, sources), ids, vectorizer)
+    rows: Collection = SpreadRows(machines, sources)
+    return Vectors(rows, ids, vectorizer)
 
 
 def vectors_of(project: Project) -> DocumentVectors:

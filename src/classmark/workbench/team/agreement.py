@@ -85,10 +85,6 @@ class Agreed:
 
 def agreement(project: Project) -> Agreed:
     """How far people agree on the documents that two or more have given labels."""
-    return project.once(_agreement)
-
-
-def _agreement(project: Project) -> Agreed:
     read = readings(project.store).items()
     labellings = {
         id_: {e.who: e for e in opinions if e.labels} for id_, opinions in read
@@ -98,7 +94,7 @@ def _agreement(project: Project) -> Agreed:
     return Agreed(
         tuple(people),
         len(shared),
-        len(disagreements(project)),
+        len(project.once(disagreements)),
         _alpha(shared, people, "labels", "masi"),
         _alpha(shared, people, "labels", "jaccard"),
         _alpha(shared, people, "main", "nominal"),

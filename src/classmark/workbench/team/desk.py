@@ -15,7 +15,7 @@ from pathlib import Path
 from threading import Condition, Lock, RLock, Thread, local
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from classmark.taxonomy.tree import Category, taxonomy_of
+from classmark.taxonomy.tree import Category, Taxonomy, taxonomy_of
 from classmark.workbench.deciding.queue import LOOKED_AT, Guesses, Queues
 from classmark.workbench.deciding.sheet import CategoryExamples, Sheet, Sheets, lay_out
 from classmark.workbench.examples.open_searches import SearchCache
@@ -26,7 +26,6 @@ from classmark.workbench.team.jobs import Jobs
 
 if TYPE_CHECKING:
     from classmark.rankers.text_ranker import TextRanker
-    from classmark.taxonomy.tree import Taxonomy
     from classmark.workbench.results import Logged
     from classmark.workbench.store.store import Store
 

@@ -203,11 +203,6 @@ class Progress:
         return 1 - self.whole.effort / self.popular
 
 
-def progress(project: Project) -> Progress:
-    """How far the work is; read once, and again when something was said since."""
-    return project.once(_read)
-
-
 def most_wrong(wrong: int, decisions: int, error: float = ERROR) -> float:
     """The upper bound of a share, wrong of so many being seen [ClopperPearson34].
 
@@ -223,7 +218,8 @@ def most_wrong(wrong: int, decisions: int, error: float = ERROR) -> float:
     return float(betaincinv(wrong + 1, decisions - wrong, 1 - error))
 
 
-def _read(project: Project) -> Progress:
+def progress(project: Project) -> Progress:
+    """How far the work is, and how it goes."""
     state = project.state
     with decision_log(project) as log:
         decisions, choices = list(log.made), log.categories
@@ -249,7 +245,9 @@ def _read(project: Project) -> Progress:
         popular=_mean(
             [e.popular for e, k in zip(measured, has_effort, strict=True) if k]
         ),
-        unordered=_mean([expected_rank(len(e.ranks), choices) for e in measured]),
+        unordered=_mean(  # the expected rank of the last label without an order
+            [n * (choices + 1) / (n + 1) for n in (len(e.ranks) for e in measured)]
+        ),
         hint=_hint(recent, state.n_waiting),
         tail=tail,
         unused=len(active - {name for name, _ in tail}),
@@ -275,11 +273,6 @@ def _hint(recent: Step | None, waiting: int) -> Hint | None:
     wrong = round(recent.one_error * recent.documents)
     most = most_wrong(wrong, recent.documents)
     return Hint(recent.documents, wrong, most, waiting)
-
-
-def expected_rank(labels: int, categories: int) -> float:
-    """The expected rank of the last of some labels in a list without order."""
-    return labels * (categories + 1) / (labels + 1)
 
 
 def _mean(values: Sequence[float]) -> float:

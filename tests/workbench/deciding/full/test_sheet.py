@@ -42,7 +42,7 @@ def test_a_sheet_says_what_is_known(desk):
     assert {id_ for id_, _ in first.examples} == {"b1", "b2"}
     assert (sheet.ranked, sheet.more, sheet.model) == (3, "0 more", "live")
     assert (first.likely, sheet.version) == ("", 0)
-    assert "bees" in {p.text for _, text in sheet.texts for p in text if p.side}
+    assert "bees" in {word.text for word in sheet.words if word.side}
 
 
 def test_the_example_most_alike_comes_first(desk):

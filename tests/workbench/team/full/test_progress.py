@@ -114,14 +114,16 @@ def test_the_expected_last_rank_without_order():
 
 
 def test_progress_is_read_again_when_something_is_said(desk):
-    first = progress(desk)
-    assert progress(desk) is first
+    first = desk.once(progress)
+    assert desk.once(progress) is first
     assert (first.whole, first.hint, first.steps, first.saved) == (None, None, (), None)
     assert panels(first) == []
     decide_on(desk, "d0", Decision(("c1",)), {"c1": Seen("000001", 2)}, "ada")
-    assert (progress(desk).decided, progress(desk).measured) == (1, 1)
+    later = desk.once(progress)
+    assert (later.decided, later.measured) == (1, 1)
     undo_for(desk, "ada")
-    assert (progress(desk).decided, progress(desk).measured) == (0, 0)
+    undone = desk.once(progress)
+    assert (undone.decided, undone.measured) == (0, 0)
 
 
 def test_the_bound_of_the_hint_is_exact():

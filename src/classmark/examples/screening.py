@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from classmark.arrays import Array, Bools, Floats, Ints
-from classmark.examples.online import RelevanceQuery
+from classmark.examples.query import RelevanceQuery
 from classmark.measures.stopping import (
     PATIENCE,
     Draws,

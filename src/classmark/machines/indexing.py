@@ -39,7 +39,7 @@ from classmark.index.build import (
 from classmark.index.index import fill_index
 from classmark.index.segment import Segment, TwinIds
 from classmark.index.snapshot import PARTS, Snapshot, new_segment
-from classmark.links.graph import anchors
+from classmark.links.pagerank import anchors
 from classmark.machines.cluster import Machines
 from classmark.machines.files import place_of
 from classmark.problems import Mistake, UnreadableFile

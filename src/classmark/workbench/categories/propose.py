@@ -162,8 +162,11 @@ def _labelled(store: Store, node: str) -> set[str]:
 def _clustered(rows: Rows, k: int | None, method: str) -> Ints:
     """Cluster numbers from 0, the greatest cluster first."""
     from classmark.clusters.agglomerative import Agglomerative
-    from classmark.clusters.kmeans import SphericalKMeans, choose_n_clusters
-    from classmark.clusters.mixture import SoftMixture
+    from classmark.clusters.kmeans import (
+        SoftMixture,
+        SphericalKMeans,
+        choose_n_clusters,
+    )
 
     n_clusters = choose_n_clusters(rows) if k is None else k
     model: Any = {

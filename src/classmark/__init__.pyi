@@ -62,7 +62,7 @@ from classmark.machines.rows import SpreadRows as SpreadRows
 from classmark.machines.searching import SpreadIndex as SpreadIndex
 from classmark.machines.searching import SpreadSearcher as SpreadSearcher
 from classmark.measures import accuracy_bound as accuracy_bound
-from classmark.measures.ranking_errors import ranking_error as ranking_error
+from classmark.measures.categories import ranking_error as ranking_error
 from classmark.preferences.graph import LOSSES as LOSSES
 from classmark.preferences.graph import PreferenceGraph as PreferenceGraph
 from classmark.preferences.graph import decompose as decompose

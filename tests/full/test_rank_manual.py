@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from classmark.ltr.reranker import FEEDBACK, PLAIN
+from classmark.ltr.features import FEEDBACK, PLAIN
 from classmark.ltr.training import NAMES
 from projects import new_library
 

@@ -9,7 +9,7 @@ from classmark.evaluation.retrieval import tally
 from classmark.index.feedback import feedback_from
 from classmark.index.index import Index
 from classmark.index.models import MODELS
-from classmark.ltr.reranker import (
+from classmark.ltr.features import (
     COUNTED,
     FEEDBACK,
     Matches,

@@ -5,7 +5,7 @@ import pytest
 
 from classmark.evaluation.retrieval import tally
 from classmark.index.index import Index
-from classmark.ltr.reranker import (
+from classmark.ltr.features import (
     PairFeatures,
     Recipe,
     Reranker,

@@ -6,7 +6,7 @@ import pytest
 from classmark.index import kernels_models as fast
 from classmark.index.models import MODELS, Prepared
 from classmark.index.search import Searcher
-from classmark.ltr.reranker import Side
+from classmark.ltr.features import Side
 from classmark.problems import Mistake
 from oracles import models as slow
 from oracles.searched import NAMES, counts_of, field_from

@@ -6,7 +6,7 @@ import pytest
 from classmark.evaluation.retrieval import judged_queries, run_queries
 from classmark.index.index import Index
 from classmark.ltr import RankingSVM
-from classmark.ltr.reranker import PairFeatures, Recipe
+from classmark.ltr.features import PairFeatures, Recipe
 from classmark.ltr.training import (
     NAMES,
     Candidates,

@@ -56,8 +56,7 @@ def squares(rows: Rows) -> Floats:
     """‖x‖² of each row."""
     owner = np.repeat(np.arange(len(rows)), np.diff(rows.starts))
     values = rows.values.astype(np.float64)
-    sums: Floats = np.bincount(owner, values * values, len(rows)).astype(np.float64)
-    return sums
+    return np.asarray(np.bincount(owner, values * values, len(rows)), np.float64)
 
 
 def sums_of(rows: Rows, labels: Ints, k: int) -> Any:
@@ -71,8 +70,7 @@ def sums_of(rows: Rows, labels: Ints, k: int) -> Any:
 
 def lengths_of(matrix: Any) -> Floats:
     """‖row‖ of a sparse matrix."""
-    lengths: Floats = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
-    return lengths
+    return np.asarray(np.sqrt(np.ravel(matrix.multiply(matrix).sum(axis=1))))
 
 
 def directions(sums: Any) -> Any:
@@ -213,11 +211,8 @@ class SphericalKMeans(Clusterer):
 
         unit = unit_rows(X)
         require_count("n_clusters", self.n_clusters, len(unit.rows))
-        require_numbers(self, "n_init", "max_iter", whole=True)
+        require_numbers(self, "n_init", "max_iter", whole=True, least=1)
         require_numbers(self, "tol")
-        for name in ("n_init", "max_iter"):
-            if getattr(self, name) < 1:
-                raise Mistake(f"{name} is {getattr(self, name)}: give 1 or more")
         rng = generator(self.random_state)
         starts = track(range(self.n_init), "clustering")
         runs = [self._start(unit.rows, rng) for _ in starts]
@@ -457,14 +452,12 @@ class SoftMixture(Clusterer):
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 (scikit-learn's manner)
         """Cluster documents X, shape (n, features), values from 0 up."""
-        require_numbers(self, "alpha", "tol")
-        require_numbers(self, "n_init", "max_iter", whole=True)
+        require_numbers(self, "tol")
+        require_numbers(self, "alpha", over=0)
+        require_numbers(self, "n_init", "max_iter", whole=True, least=1)
         require_numbers(self, "scale", or_none=True)
         rows = self._counts(X)
         require_count("n_components", self.n_components, len(rows))
-        for name in ("alpha", "n_init", "max_iter"):
-            if not getattr(self, name) > 0:
-                raise Mistake(f"{name} is {getattr(self, name)}: give more than 0")
         rng, best = generator(self.random_state), -np.inf
         for _ in track(range(self.n_init), "fitting a mixture"):
             model, trace = self._start(rows, rng)
@@ -487,8 +480,7 @@ class SoftMixture(Clusterer):
 
     def predict(self, X: Any) -> Ints:
         """The likeliest component of each document, shape (n,)."""
-        components: Ints = self.predict_proba(X).argmax(axis=1)
-        return components
+        return np.asarray(self.predict_proba(X).argmax(axis=1))
 
     def _asked(self, X: Any) -> Rows:
         self._require_fitted()

@@ -18,7 +18,6 @@ from classmark.examples.problem import (
     PRICES,
     Collection,
     TrainingSet,
-    empty,
     hinges_of,
     mean_of,
     products,
@@ -39,7 +38,7 @@ from classmark.solvers.cutting_planes import (
 )
 from classmark.solvers.hinge import KernelFunction, ascend_gram
 from classmark.solvers.smooth import squared_hinges
-from classmark.sparse import Rows, rows_from, stack
+from classmark.sparse import Rows, rows_from, stack, take
 from classmark.validation import require_numbers
 
 NEED_NOTHING = ("centroid", "one-class")
@@ -161,28 +160,25 @@ def _by_kernel(settings: ExampleQuery, training: TrainingSet) -> LearnedQuery:
         settings.kernel, settings.gamma, settings.degree, settings.coef0
     )
     parts = [training.judged(), U] if len(U) else [training.judged()]
+    objective, gap, C = nan, 0.0, nan
     if method in PRICES:
         C = _cost(settings)
         hinges = hinges_of(training, PRICES[method](training, C))
-        matrices = [part.to_scipy() for part in parts]
-        solution = ascend_gram(matrices, hinges, kernel, tol=_tol(settings))
-        return LearnedQuery(
-            None, solution.objective, solution.gap, method, C, None,
-            solution.coefficients, stack(parts), kernel,
-        )  # fmt: skip
-    if method not in {"centroid", "rocchio"}:
+        solution = ascend_gram(parts, hinges, kernel, tol=_tol(settings))
+        objective, gap = solution.objective, solution.gap
+        coefficients = solution.coefficients
+    elif method not in {"centroid", "rocchio"}:
         methods = ", ".join(["centroid", "rocchio", *PRICES])
         raise Mistake(f"{method} has no form with kernels: use {methods}")
-    if method == "rocchio" and not len(U):
+    elif method == "rocchio" and not len(U):
         raise Mistake("rocchio with a kernel needs the documents of U: give them")
-    signs = (1.0, -1.0, -1.0 if method == "rocchio" else 0.0)
-    sizes = (len(training.P), len(training.N), len(U))
-    shares = [sign / max(n, 1) for sign, n in zip(signs, sizes, strict=True)]
-    coefficients = np.repeat(shares, sizes)
-    support = stack(parts)
-    return LearnedQuery(
-        None, nan, 0.0, method, nan, None, coefficients, support, kernel
-    )
+    else:
+        signs = (1.0, -1.0, -1.0 if method == "rocchio" else 0.0)
+        sizes = (len(training.P), len(training.N), len(U))
+        shares = [sign / max(n, 1) for sign, n in zip(signs, sizes, strict=True)]
+        coefficients = np.repeat(shares, sizes)
+    sums = coefficients, stack(parts), kernel
+    return LearnedQuery(None, objective, gap, method, C, None, *sums)
 
 
 def _cost(settings: ExampleQuery) -> float:
@@ -272,7 +268,7 @@ class ExampleQuery(Estimator):
         known : the rows of U that they are.
         """
         self._require_fitted()
-        none = empty(self._training.P)
+        none = take(self._training.P, [])
         accepted = none if yes is None else rows_from(yes, name="yes")
         rejected = none if no is None else rows_from(no, name="no")
         for name, rows in (("yes", accepted), ("no", rejected)):
@@ -388,7 +384,8 @@ class RelevanceQuery(Estimator):
         yes = rows_from(P, name="P")
         if not len(yes):
             raise Mistake("P is empty: give at least one relevant document")
-        self._yes, self._no = yes, empty(yes) if N is None else rows_from(N, name="N")
+        no = take(yes, []) if N is None else rows_from(N, name="N")
+        self._yes, self._no = yes, no
         return self._learn(None)
 
     def partial_fit(self, yes: Any = None, no: Any = None) -> Self:

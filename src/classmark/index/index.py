@@ -66,7 +66,7 @@ _WORDS = 1 << 16  # words of queries whose terms are remembered
 class OpenIndex(ABC):
     """A generation of an index, read here or on many machines: texts in, documents out.
 
-    path : its folder.
+    path : its folder;  analyzer : that made the terms.
     """
 
     path: Path
@@ -80,11 +80,6 @@ class OpenIndex(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self.path)!r}, {len(self)} documents)"
-
-    @property
-    def analyzer(self) -> Analyzer:
-        """The analyzer that made the terms."""
-        return self._analyzer
 
     @property
     def generation(self) -> int:
@@ -129,7 +124,7 @@ class OpenIndex(ABC):
     def _read(self, snapshot: Snapshot) -> None:
         """Read a generation from now on."""
         self._snapshot = snapshot
-        self._analyzer = Analyzer.parse(snapshot.settings["analyzer"])
+        self.analyzer = Analyzer.parse(snapshot.settings["analyzer"])
         self._query_terms = Memo(lambda word: self.analyzer.terms([word])[0], _WORDS)
         sizes = [part.segment.n_items for part in snapshot.parts]
         self._bases = np.cumsum([0, *sizes])[: len(sizes)]

@@ -35,6 +35,7 @@ from classmark.evaluation.retrieval import (
 from classmark.formats.svmlight import JudgedRows
 from classmark.index.feedback import feedback_from
 from classmark.index.models import MODELS, Choice
+from classmark.ltr.features import FEEDBACK, Longer, PairFeatures, Recipe, minmax
 from classmark.ltr.learners import (
     LambdaMART,
     ListNet,
@@ -42,7 +43,6 @@ from classmark.ltr.learners import (
     PointwiseSVM,
     RankingSVM,
 )
-from classmark.ltr.reranker import FEEDBACK, Longer, PairFeatures, Recipe, minmax
 from classmark.measures import parse, randomisation_test
 from classmark.problems import Mistake
 from classmark.progress import track

@@ -349,7 +349,7 @@ class Machines:
         mark = folder / f".seen-{uuid4().hex}"
         mark.write_bytes(b"")
         try:
-            seen = self._client.run(_sees, str(mark.absolute()))
+            seen = self._client.run(Path.exists, mark.absolute())
         finally:
             mark.unlink()
         if blind := [worker for worker, visible in seen.items() if not visible]:
@@ -445,7 +445,3 @@ class Machines:
 
 def _same(thing: T) -> T:
     return thing
-
-
-def _sees(path: str) -> bool:
-    return Path(path).exists()

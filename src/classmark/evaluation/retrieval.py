@@ -112,9 +112,11 @@ def run_queries(
     queries: list[Sequence[str] | Mapping[str, float]] = list(judged.queries.values())
     if feedback is not None:
         hits = _answers(searcher, queries, choice, feedback.documents)
-        counts = [tally(terms) for terms in judged.queries.values()]
-        first = [top_documents(best, model) for best in hits]
-        queries = list(searcher.lengthen(counts, first, feedback))
+        first = [
+            (tally(terms), top_documents(best, model))
+            for terms, best in zip(judged.queries.values(), hits, strict=True)
+        ]
+        queries = list(searcher.lengthen(first, feedback))
     answers = _answers(searcher, queries, choice, k)
     return {
         id_: {hit.id: hit.score for hit in best}

@@ -182,14 +182,12 @@ class Reading:
     @cached_property
     def relevant(self) -> Bools:
         """Whether each document read was relevant, in order, skipped ones left out."""
-        flags: Bools = self.judgments[self.judgments != SKIPPED] == 1
-        return flags
+        return np.asarray(self.judgments[self.judgments != SKIPPED] == 1)
 
     @cached_property
     def drawn(self) -> Bools:
         """Whether each of these documents was drawn at random."""
-        flags: Bools = self.random[self.judgments != SKIPPED]
-        return flags
+        return np.asarray(self.random[self.judgments != SKIPPED])
 
     @property
     def documents(self) -> int:
@@ -375,8 +373,7 @@ class Screening(Reading):
     @property
     def found(self) -> Ints:
         """The relevant documents, in the order they were found."""
-        documents: Ints = self.numbers[self.judgments == 1]
-        return documents
+        return np.asarray(self.numbers[self.judgments == 1])
 
     def _forget(self) -> None:
         super()._forget()

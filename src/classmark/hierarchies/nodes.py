@@ -399,8 +399,7 @@ class TrainedNodes:
         """The inner nodes that have a leaf, or an inner node, among their daughters."""
         codes, owner = self._by_code
         low, high = np.searchsorted(codes, [code, code + 1])
-        parents: list[int] = owner[low:high].tolist()
-        return parents
+        return list(map(int, owner[low:high]))
 
     def piece(self, at: int) -> NodeWeights:
         """What inner node ``at`` has learned."""

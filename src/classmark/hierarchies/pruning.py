@@ -418,19 +418,17 @@ class PruningReport(Pruned):
     @property
     def explained(self) -> str:
         """What decided, and on which documents; nothing where chance did."""
-        if self.policy == "bound":
-            return (
-                "a node went where the documents gained by folds exceed a price for "
-                f"complexity ({SCALE:.4f} √m Σ|D|(|D| − 1) documents) and, unless "
-                "bold, their standard error; gains beside the nodes are on the "
-                "documents they were chosen on; the bound of the theorem did not decide"
-            )
-        if self.policy == "meta":
-            return (
-                "a classifier learned on other taxonomies said which nodes go; the "
-                "bound of the theorem did not decide"
-            )
-        return ""
+        return EXPLAINED.get(self.policy, "")
+
+
+EXPLAINED = {
+    "bound": "a node went where the documents gained by folds exceed a price for "
+    f"complexity ({SCALE:.4f} √m Σ|D|(|D| − 1) documents) and, unless bold, their "
+    "standard error; gains beside the nodes are on the documents they were chosen on; "
+    "the bound of the theorem did not decide",
+    "meta": "a classifier learned on other taxonomies said which nodes go; the bound "
+    "of the theorem did not decide",
+}
 
 
 def pruning_report(

@@ -112,6 +112,7 @@ class Hit(NamedTuple):
 
 
 TermWeights = Mapping[str, Mapping[str, float]]
+Answered = tuple[Mapping[str, float], TopDocuments]  # a query, and its best documents
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,7 @@ class Question:
             self.choice[0],
         )
         query = in_any(self.term_weights)
-        (longer,) = self.searcher.lengthen([query], [top], feedback)
+        (longer,) = self.searcher.lengthen([(query, top)], feedback)
         term_weights = {  # new terms get their weight in every field
             name: {t: w for t, w in longer.items() if t in each or t not in query}
             for name, each in self.term_weights.items()
@@ -295,10 +296,7 @@ class BaseSearcher(ABC):
 
     @abstractmethod
     def lengthen(
-        self,
-        queries: Sequence[Mapping[str, float]],
-        top_documents: Sequence[TopDocuments],
-        feedback: Feedback,
+        self, queries: Sequence[Answered], feedback: Feedback
     ) -> list[dict[str, float]]:
         """Return each query expanded by terms of its best documents."""
 
@@ -429,14 +427,11 @@ class Searcher(BaseSearcher):
         return Explanation(score, tuple(parts), document_part, bool(matched))
 
     def lengthen(
-        self,
-        queries: Sequence[Mapping[str, float]],
-        top_documents: Sequence[TopDocuments],
-        feedback: Feedback,
+        self, queries: Sequence[Answered], feedback: Feedback
     ) -> list[dict[str, float]]:
         """Return each query expanded by terms of its best documents."""
-        field, pairs = main_field(self.fields), zip(queries, top_documents, strict=True)
-        return [expand(field, terms, best, feedback) for terms, best in pairs]
+        field = main_field(self.fields)
+        return [expand(field, terms, best, feedback) for terms, best in queries]
 
     def one_field(self, act: str) -> Prepared:
         """Return the only field, or say that there are several."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,23 +20,13 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array, csr_matrix
 
 
-class Linked(Protocol):
-    """A document with its links."""
-
-    @property
-    def id(self) -> str:
-        """Its id."""
-
-    @property
-    def links(self) -> Sequence[tuple[str, str]]:
-        """(target id, anchor text) pairs."""
-
-
-def graph_of(records: Iterable[Linked]) -> tuple[Rows, list[str]]:
+def graph_of(records: Iterable[Any]) -> tuple[Rows, list[str]]:
     """Links between documents: A, shape (N, N), and the ids, in the order they come.
 
     A[i, j] = 1 for a link i → j, however often it is there. Links to what is not among
     the documents are left out; a link of a document to itself counts.
+
+    records : each with an ``id`` and ``links``, (target id, anchor text) pairs.
     """
     ids: dict[str, int] = {}
     sources, targets = array("q"), []

@@ -402,8 +402,7 @@ class Machines:
         return [self._client.submit(_same, each, pure=False) for each in shared]
 
     def _workers(self) -> dict[str, Any]:
-        workers: dict[str, Any] = self._client.scheduler_info(n_workers=-1)["workers"]
-        return workers
+        return dict(self._client.scheduler_info(n_workers=-1)["workers"])
 
     def _wait(self) -> None:
         try:

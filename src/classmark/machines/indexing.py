@@ -92,8 +92,7 @@ def notes_of(folder: Path) -> dict[str, dict[str, Any]]:
     said : target → the anchor texts of their links to it;  digests : document id →
     digest, where the job has a ``digest`` function.
     """
-    notes: dict[str, Any] = json.loads((folder / NOTES).read_text(encoding="utf-8"))
-    return notes
+    return dict(json.loads((folder / NOTES).read_text(encoding="utf-8")))
 
 
 def build_part(

@@ -50,7 +50,7 @@ from classmark.machines.portion import (
 from classmark.problems import Mistake
 from classmark.ranking import rank
 from classmark.solvers.ascent import Ascent, Solution
-from classmark.solvers.cutting_planes import linear
+from classmark.solvers.cutting_planes import dot, linear
 from classmark.solvers.hinge import (
     Hinges,
     ascend,
@@ -133,7 +133,11 @@ class _Ascent(Ascent):
         """Every worker surveys its rows and climbs: the exact objective and gap."""
         split, ends, box = self.split, self.spread.ends, self.split.alike.box
         parts = len(ends) - 1
-        base, gap = self._near()
+        rows, signs, boxes, margins = split.hinges
+        slopes = signs * self.X.product(self.weights)[rows] - margins
+        losses = boxes * np.maximum(0.0, -slopes)
+        gap = float(np.maximum(0.0, losses + self.near * slopes).sum())
+        base = 0.5 * dot(self.weights, self.weights) + float(losses.sum())
         enough = ENOUGH * tol * self.objective / parts
         aim = Aim(base, parts, enough, self.target * tol, PASSES)
         shared = [Few(split.few, split.hinges, self.near), self.weights, aim]
@@ -154,15 +158,6 @@ class _Ascent(Ascent):
         duals = np.empty(len(self.near) + len(self.duals))
         duals[self.split.at], duals[self.split.block] = self.near, self.duals
         return super().solution(duals=duals, **parts)
-
-    def _near(self) -> tuple[float, float]:
-        """½‖w‖² and what the few cost; their part of the gap."""
-        rows, signs, boxes, margins = self.split.hinges
-        slopes = signs * self.X.product(self.weights)[rows] - margins
-        losses = boxes * np.maximum(0.0, -slopes)
-        gap = np.maximum(0.0, losses + self.near * slopes).sum()
-        half = 0.5 * float(np.einsum("i,i", self.weights, self.weights))
-        return half + float(losses.sum()), float(gap)
 
     def _step(self, moves: Sequence[PortionStep], steps: Floats) -> None:
         """Move the duals of each part that proposed a move."""

@@ -25,7 +25,6 @@ from classmark.index.asking import BOOLEAN, QueryContext, members_of, question
 from classmark.index.build import TEXT
 from classmark.index.feedback import (
     Feedback,
-    TopDocuments,
     expand,
     main_field,
     terms_of,
@@ -35,6 +34,7 @@ from classmark.index.models import Choice, Prepared, Terms
 from classmark.index.postings import CountedField, Lists
 from classmark.index.query_language import Belief, parse
 from classmark.index.search import (
+    Answered,
     BaseSearcher,
     Explanation,
     Hit,
@@ -282,19 +282,16 @@ class SpreadSearcher(BaseSearcher):
         return self.hits(*self._best(self._round(ask, query, k, options), k))
 
     def lengthen(
-        self,
-        queries: Sequence[Mapping[str, float]],
-        top_documents: Sequence[TopDocuments],
-        feedback: Feedback,
+        self, queries: Sequence[Answered], feedback: Feedback
     ) -> list[dict[str, float]]:
         """Return each query expanded by terms of its best documents."""
         none = np.empty(0, np.int64)
-        items = np.unique(np.concatenate([none, *(b.items for b in top_documents)]))
+        items = np.unique(np.concatenate([none, *(best.items for _, best in queries)]))
         local_items = [items[(a <= items) & (items < b)] - a for a, b in self._extents]
-        words = list(dict.fromkeys(term for terms in queries for term in terms))
+        words = list(dict.fromkeys(term for terms, _ in queries for term in terms))
         excerpts = self._round(excerpt, words, parts=local_items)
         field, longer = Prepared(_field(excerpts, items)), []
-        for terms, best in zip(queries, top_documents, strict=True):
+        for terms, best in queries:
             here = replace(best, items=np.searchsorted(items, best.items))
             longer.append(expand(field, terms, here, feedback))
         return longer

@@ -248,8 +248,7 @@ class LossState:
             both = np.log(self.down), np.log(self.up)
         pulled = (self.down > 0) | (self.up > 0)
         ratio = np.subtract(*both, out=np.zeros_like(self.down), where=pulled)
-        cut: Floats = np.clip(0.5 * ratio, -LARGEST_STEP, LARGEST_STEP)
-        return cut
+        return np.asarray(np.clip(0.5 * ratio, -LARGEST_STEP, LARGEST_STEP))
 
 
 def widest(documents: DocumentLoss, C: float | None = None) -> float:

@@ -25,16 +25,13 @@ from classmark.validation import Seed, generator
 
 
 class Collection(ABC):
-    """Rows that lie elsewhere, numbered from 0."""
+    """Rows that lie elsewhere, numbered from 0; width : the number of features."""
+
+    width: int
 
     @abstractmethod
     def __len__(self) -> int:
         """How many rows there are."""
-
-    @property
-    @abstractmethod
-    def width(self) -> int:
-        """The number of features."""
 
     @property
     @abstractmethod

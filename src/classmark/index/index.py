@@ -10,12 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from classmark.index.asking import (
-    QueryContext,
-    ask,
-    question,
-    warn_of_language,
-)
+from classmark.index.asking import QueryContext, ask, question, warn_of_language
 from classmark.index.build import TEXT, Changes, Given, Setup, build_segments, entries
 from classmark.index.merge import Merger
 from classmark.index.models import Memo

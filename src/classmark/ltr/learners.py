@@ -265,12 +265,12 @@ class Scored:
         return np.ones(self.shape)
 
 
+@parameters()
 class SmoothQueryRanker(LinearQueryRanker):
     """Minimises ½‖w‖² + C · loss(X·w) by L-BFGS; a subclass says which loss."""
 
-    def __init__(self, C: float = 1.0, tol: float = 1e-4) -> None:
-        self.C = C
-        self.tol = tol
+    C: float = 1.0
+    tol: float = 1e-4
 
     @abstractmethod
     def _loss(self, training: Judged) -> Loss:

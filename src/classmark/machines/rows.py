@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import pairwise
-from operator import methodcaller
+from operator import attrgetter, methodcaller
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -51,14 +51,7 @@ from classmark.problems import Mistake
 from classmark.ranking import rank
 from classmark.solvers.ascent import Ascent, Solution
 from classmark.solvers.cutting_planes import dot, linear
-from classmark.solvers.hinge import (
-    Hinges,
-    ascend,
-    checked,
-    joined,
-    picked,
-    started,
-)
+from classmark.solvers.hinge import Hinges, ascend, checked, joined, picked, started
 from classmark.sparse import Rows, rows_from, stack, take
 
 ROUNDS = 300  # the most to be made
@@ -248,25 +241,20 @@ class SpreadRows(Collection):
         _require_room(machines, sources)
         self._machines, self.rounds = machines, 0
         self._portions = machines.hold(methodcaller("open"), sources)
-        extents = self._ask(work.extent)
-        widths = {width for _, width, _ in extents}
+        extents = self._ask(attrgetter("shape", "nnz"))
+        widths = {width for (_, width), _ in extents}
         if len(widths) > 1:
             raise Mistake(
                 f"the parts have {', '.join(map(str, sorted(widths)))} columns: make "
                 "all with the same vectorizer"
             )
-        (self._width,) = widths
-        self.sizes = [size for size, _, _ in extents]
-        self.nnz = sum(values for _, _, values in extents)
+        (self.width,) = widths
+        self.sizes = [size for (size, _), _ in extents]
+        self.nnz = sum(values for _, values in extents)
         self.ends = np.cumsum([0, *self.sizes])
 
     def __len__(self) -> int:
         return int(self.ends[-1])
-
-    @property
-    def width(self) -> int:
-        """The number of features."""
-        return self._width
 
     @cached_property
     def mean(self) -> Floats:

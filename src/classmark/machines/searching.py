@@ -23,12 +23,7 @@ from classmark.arrays import Floats, Ints
 from classmark.index import asking
 from classmark.index.asking import BOOLEAN, QueryContext, members_of, question
 from classmark.index.build import TEXT
-from classmark.index.feedback import (
-    Feedback,
-    expand,
-    main_field,
-    terms_of,
-)
+from classmark.index.feedback import Feedback, expand, main_field, terms_of
 from classmark.index.index import OpenIndex
 from classmark.index.models import Choice, Prepared, Terms
 from classmark.index.postings import CountedField, Lists

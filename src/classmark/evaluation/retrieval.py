@@ -16,8 +16,9 @@ import numpy as np
 
 from classmark.arrays import Floats
 from classmark.corpus.documents import train_test
-from classmark.index.feedback import Feedback, TopDocuments
+from classmark.index.feedback import Feedback
 from classmark.index.models import Choice, resolve
+from classmark.index.search import top_documents
 from classmark.measures import parse, retrieval_per_query
 from classmark.problems import Mistake
 from classmark.progress import track
@@ -145,12 +146,6 @@ def _answers(
         searcher.search(terms, k, model, fields=None, prior=None, **parameters)
         for terms in queries
     ]
-
-
-def top_documents(best: Sequence[Hit], model: str) -> TopDocuments:
-    """The first documents of a query, as feedback takes them."""
-    items = np.array([hit.number for hit in best], np.int64)
-    return TopDocuments(items, np.array([hit.score for hit in best]), model)
 
 
 def tally(terms: Sequence[str]) -> dict[str, float]:

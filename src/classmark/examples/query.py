@@ -444,15 +444,6 @@ class IndexExamples(ABC):
         return reasons
 
 
-def document_numbers(index: Index, ids: Sequence[str]) -> Ints:
-    """The numbers of documents by their ids, all of which the index must have."""
-    numbers = [index.number(name) for name in ids]
-    if None in numbers:
-        missing = ids[numbers.index(None)]
-        raise Mistake(f"document {missing!r} is not in the index: give an id it has")
-    return np.array(numbers, np.int64)
-
-
 class Online(IndexExamples):
     """Learns queries from documents of an index, which knows the mean of all.
 
@@ -513,7 +504,7 @@ class Online(IndexExamples):
 
     def rows_of(self, ids: Sequence[str]) -> Rows:
         """Return the vectors of documents, columns being the field's terms."""
-        return vectors_of(self.field, document_numbers(self.index, ids))
+        return vectors_of(self.field, self.index.numbers(ids))
 
 
 class OnlineResult(NamedTuple):

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from classmark.arrays import Ints
 from classmark.index.asking import QueryContext, ask, question, warn_of_language
 from classmark.index.build import TEXT, Changes, Given, Setup, build_segments, entries
 from classmark.index.merge import Merger
@@ -109,6 +110,16 @@ class OpenIndex(ABC):
                 return int(base) + number
         return None
 
+    def numbers(self, documents: Sequence[Any] | Ints) -> Ints:
+        """Return the numbers of documents by their ids, or numbers as they are."""
+        numbers = [self.number(d) if isinstance(d, str) else d for d in documents]
+        if None in numbers:
+            missing = documents[numbers.index(None)]
+            raise Mistake(
+                f"document {missing!r} is not in the index: give an id it has"
+            )
+        return np.array(numbers, np.int64)
+
     def names(self) -> Callable[[int], str]:
         """Return a fast map from number to id: a list, unless it were too long."""
         if _PER_ID * self._snapshot.n_items > self._memory // 4:
@@ -192,9 +203,7 @@ class OpenIndex(ABC):
         self, query: str, name: str, model: str = "bm25", **options: Any
     ) -> Explanation:
         """Return what each term adds to the score of the document with this id."""
-        number = self.number(name)
-        if number is None:
-            raise Mistake(f"document {name!r} is not in the index: give an id it has")
+        (number,) = self.numbers([name]).tolist()
         return self.searcher.explain(self.terms(query), number, model, **options)
 
 

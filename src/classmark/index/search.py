@@ -148,12 +148,7 @@ class Question:
 
     def with_feedback(self, feedback: Feedback) -> Question:
         """Return the question expanded by terms of its best documents."""
-        hits = self.answer(feedback.documents)
-        top = TopDocuments(
-            np.array([hit.number for hit in hits], np.int64),
-            np.array([hit.score for hit in hits]),
-            self.choice[0],
-        )
+        top = top_documents(self.answer(feedback.documents), self.choice[0])
         query = in_any(self.term_weights)
         (longer,) = self.searcher.lengthen([(query, top)], feedback)
         term_weights = {  # new terms get their weight in every field
@@ -161,6 +156,12 @@ class Question:
             for name, each in self.term_weights.items()
         }
         return replace(self, term_weights=term_weights)
+
+
+def top_documents(best: Sequence[Hit], model: str) -> TopDocuments:
+    """The first documents of a query, as feedback takes them."""
+    items = np.array([hit.number for hit in best], np.int64)
+    return TopDocuments(items, np.array([hit.score for hit in best]), model)
 
 
 def in_any(weights: TermWeights) -> dict[str, float]:

@@ -23,13 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import Array, Floats, Ints
-from classmark.evaluation.retrieval import tally, top_documents
+from classmark.evaluation.retrieval import tally
 from classmark.index.feedback import expand, feedback_from, main_field
 from classmark.index.index import Index
 from classmark.index.kernels_models import constants, document_parts, score_items
 from classmark.index.kernels_models import features as document_features
 from classmark.index.models import MODELS, Choice, Prepared, frozen, resolve
-from classmark.index.search import Searcher
+from classmark.index.search import Searcher, top_documents
 from classmark.problems import DamagedFolder, Mistake
 from classmark.storage import open_folder, save
 
@@ -175,13 +175,7 @@ def features_of(
     documents : ids, or numbers in the index.
     """
     features = PairFeatures(index, recipe)
-    numbers: list[Any] = [
-        index.number(name) if isinstance(name, str) else name for name in documents
-    ]
-    if None in numbers:
-        missing = documents[numbers.index(None)]
-        raise Mistake(f"document {missing!r} is not in the index: give an id it has")
-    items = np.array(numbers, np.int64)
+    items = index.numbers(documents)
     return features.names, features.of(tally(index.terms(query)), items)
 
 

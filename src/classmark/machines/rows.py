@@ -28,12 +28,7 @@ from numpy.typing import ArrayLike
 
 from classmark.arrays import Floats, Ints
 from classmark.examples.problem import Collection
-from classmark.examples.query import (
-    ExampleQuery,
-    IndexExamples,
-    OnlineResult,
-    document_numbers,
-)
+from classmark.examples.query import ExampleQuery, IndexExamples, OnlineResult
 from classmark.index.index import Index
 from classmark.index.models import Prepared
 from classmark.machines import portion as work
@@ -422,4 +417,4 @@ class Offline(IndexExamples):
         return self.rows.take(self._row_numbers(ids))
 
     def _row_numbers(self, ids: Sequence[str]) -> Ints:
-        return np.searchsorted(self._living, document_numbers(self.index, ids))
+        return np.searchsorted(self._living, self.index.numbers(ids))

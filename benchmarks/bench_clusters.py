@@ -20,8 +20,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from classmark.clusters.agglomerative import Agglomerative, near_duplicates
-from classmark.clusters.kmeans import SphericalKMeans, choose_n_clusters
-from classmark.clusters.mixture import SoftMixture
+from classmark.clusters.kmeans import SoftMixture, SphericalKMeans, choose_n_clusters
 from classmark.datasets import load
 from classmark.weighting.vectorizer import Vectorizer
 

@@ -29,8 +29,7 @@ from scipy import sparse
 from classmark.datasets import load
 from classmark.datasets.dataset import where
 from classmark.links import kernels
-from classmark.links.graph import graph_of_edges
-from classmark.links.pagerank import METHODS, pagerank
+from classmark.links.pagerank import METHODS, graph_of_edges, pagerank
 from classmark.sparse import Rows, rows_from
 
 DAMPING, TOL = 0.85, 1e-10

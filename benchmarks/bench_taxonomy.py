@@ -34,8 +34,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, diags, vstack
 
 from classmark.datasets import Dataset, load
-from classmark.hierarchies.flat import CrammerSingerSVM, FlatClassifier
-from classmark.hierarchies.hr_svm import HierarchicalSVM
+from classmark.hierarchies.flat import CrammerSingerSVM, FlatClassifier, HierarchicalSVM
 from classmark.hierarchies.rerank import RareCategoryReranker
 from classmark.hierarchies.taxonomy_ranker import (
     TaxonomyRanker,

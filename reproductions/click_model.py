@@ -19,14 +19,14 @@ from numpy.typing import ArrayLike
 from classmark.arrays import Array, Bools, Floats, Ints
 from classmark.evaluation.retrieval import tally
 from classmark.ltr.features import PairFeatures, minmax
+from classmark.ltr.learners import RankingSVM
 from classmark.ltr.propensity import (
     fit_click_model,
     propensity_weights,
     swap_propensities,
 )
-from classmark.ltr.svm import RankingSVM
 from classmark.measures import retrieval_per_query
-from classmark.preferences.clicks import preferred_places
+from classmark.preferences.labels import preferred_places
 from classmark.problems import Mistake
 from classmark.validation import Seed, generator
 

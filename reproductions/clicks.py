@@ -29,7 +29,7 @@ from classmark.evaluation.retrieval import indexed
 from classmark.figures import HUES, INK, LINE, SOFT
 from classmark.measures import randomisation_test
 from classmark.measures.off_policy import Estimate, clipped_ips, ips, snips
-from classmark.preferences.clicks import STRATEGIES
+from classmark.preferences.labels import STRATEGIES
 from classmark.problems import Mistake
 from classmark.progress import track
 from reproductions.click_model import (

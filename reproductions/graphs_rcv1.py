@@ -19,7 +19,7 @@ import numpy as np
 
 from classmark.arrays import Floats, Ints
 from classmark.corpus.documents import folds, train_test
-from classmark.measures.ranking_errors import ranking_error
+from classmark.measures.categories import ranking_error
 from classmark.measures.significance import paired_t_test
 from classmark.preferences.graph import NAMES, PreferenceGraph
 from classmark.preferences.losses import loss_from

@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 
 from classmark.evaluation.figures import induced_curves
-from classmark.hierarchies.flat import CrammerSingerSVM, owners_of
-from classmark.hierarchies.hr_svm import HierarchicalSVM
+from classmark.hierarchies.flat import CrammerSingerSVM, HierarchicalSVM, owners_of
 from classmark.hierarchies.places import numbered
 from classmark.hierarchies.rerank import RareCategoryReranker
 from classmark.measures import (

@@ -3,9 +3,9 @@ from classmark import datasets as datasets
 from classmark import measures as measures
 from classmark.clusters.agglomerative import Agglomerative as Agglomerative
 from classmark.clusters.agglomerative import near_duplicates as near_duplicates
+from classmark.clusters.kmeans import SoftMixture as SoftMixture
 from classmark.clusters.kmeans import SphericalKMeans as SphericalKMeans
 from classmark.clusters.kmeans import name_clusters as name_clusters
-from classmark.clusters.mixture import SoftMixture as SoftMixture
 from classmark.corpus.counting import Statistics as Statistics
 from classmark.corpus.documents import Document as Document
 from classmark.examples.query import ExampleQuery as ExampleQuery
@@ -20,8 +20,8 @@ from classmark.hierarchies.back_off import Placements as Placements
 from classmark.hierarchies.back_off import PlacementSummary as PlacementSummary
 from classmark.hierarchies.flat import CrammerSingerSVM as CrammerSingerSVM
 from classmark.hierarchies.flat import FlatClassifier as FlatClassifier
+from classmark.hierarchies.flat import HierarchicalSVM as HierarchicalSVM
 from classmark.hierarchies.held_out import NodeLearner as NodeLearner
-from classmark.hierarchies.hr_svm import HierarchicalSVM as HierarchicalSVM
 from classmark.hierarchies.pruning import PruningOptions as PruningOptions
 from classmark.hierarchies.pruning import PruningReport as PruningReport
 from classmark.hierarchies.pruning import prune_taxonomy as prune_taxonomy
@@ -62,11 +62,11 @@ from classmark.machines.rows import SpreadRows as SpreadRows
 from classmark.machines.searching import SpreadIndex as SpreadIndex
 from classmark.machines.searching import SpreadSearcher as SpreadSearcher
 from classmark.measures import accuracy_bound as accuracy_bound
-from classmark.measures.ranking_errors import ranking_error as ranking_error
-from classmark.preferences.clicks import click_preferences as click_preferences
+from classmark.measures.categories import ranking_error as ranking_error
 from classmark.preferences.graph import LOSSES as LOSSES
 from classmark.preferences.graph import PreferenceGraph as PreferenceGraph
 from classmark.preferences.graph import decompose as decompose
+from classmark.preferences.labels import click_preferences as click_preferences
 from classmark.preferences.labels import number_labels as number_labels
 from classmark.problems import Mistake as Mistake
 from classmark.rankers.calibration import Calibrator as Calibrator

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
-from classmark.clusters.mixture import SoftMixture
+from classmark.clusters.kmeans import SoftMixture
 from classmark.problems import Mistake
 from clusters.texts import topics
 

@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 
 from classmark.clusters.agglomerative import Agglomerative, near_duplicates
-from classmark.clusters.kmeans import SphericalKMeans, choose_n_clusters, name_clusters
-from classmark.clusters.mixture import SoftMixture
+from classmark.clusters.kmeans import (
+    SoftMixture,
+    SphericalKMeans,
+    choose_n_clusters,
+    name_clusters,
+)
 from classmark.problems import Mistake
 
 X = np.eye(4)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from classmark.datasets import load, lshtc
-from classmark.datasets.lshtc import aligned
+from classmark.datasets import load, vectors
+from classmark.datasets.vectors import aligned
 from classmark.problems import Mistake
 from classmark.sparse import rows_from
 
@@ -173,7 +173,7 @@ def test_words_of_the_dry_run(monkeypatch):
         kept.append(aligned(*tasks))
         return kept[0]
 
-    monkeypatch.setattr(lshtc, "aligned", kept_too)
+    monkeypatch.setattr(vectors, "aligned", kept_too)
     found = load("lshtc1-dryrun", split="crawl")
     _, words, unsure = kept[0]
     assert (len(words), unsure) == (3_188, 3_759)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from classmark import ExampleQuery, Index, Vectorizer
-from classmark.examples.online import Online
+from classmark.examples.query import Online
 from classmark.index.vectors import mean_vector, vectors_of
 from classmark.problems import Mistake
 

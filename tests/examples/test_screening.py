@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from classmark.evaluation.screening import draw_curves, simulate
-from classmark.examples.online import RelevanceQuery
+from classmark.examples.query import RelevanceQuery
 from classmark.examples.screening import Screening, StoppingRule
 from classmark.problems import Mistake
 from classmark.sparse import rows_from

@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.svm import LinearSVC
 
-from classmark.hierarchies.hr_svm import HierarchicalSVM
+from classmark.hierarchies.flat import HierarchicalSVM
 from classmark.problems import Mistake
 from classmark.taxonomy.tree import Taxonomy
 

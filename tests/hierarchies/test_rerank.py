@@ -6,8 +6,7 @@ from sklearn.base import clone
 from sklearn.svm import LinearSVC
 
 from classmark.hierarchies import rerank as voting
-from classmark.hierarchies.flat import CrammerSingerSVM, FlatClassifier
-from classmark.hierarchies.hr_svm import HierarchicalSVM
+from classmark.hierarchies.flat import CrammerSingerSVM, FlatClassifier, HierarchicalSVM
 from classmark.hierarchies.places import numbered
 from classmark.hierarchies.rerank import (
     Doubts,

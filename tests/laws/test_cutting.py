@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from classmark.solvers.cutting_planes import literal_scale, oracle_of
 from classmark.solvers.kernels_hinge import product_loss
-from classmark.solvers.precision_recall import literal_scale, oracle_of
 
 COUNTS = st.integers(1, 30)
 SOME = st.floats(0.01, 0.99)

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.measures.ranking_errors import ranking_error
+from classmark.measures.categories import ranking_error
 from classmark.preferences.graph import NAMES, PreferenceGraph
 from classmark.preferences.losses import loss_from
 from classmark.solvers.smooth import DocumentLoss, survey, widest

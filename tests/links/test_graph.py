@@ -5,8 +5,7 @@ import pytest
 
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
-from classmark.links.graph import anchors, graph_of, graph_of_edges
-from classmark.links.pagerank import pagerank
+from classmark.links.pagerank import anchors, graph_of, graph_of_edges, pagerank
 from classmark.problems import Mistake
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from classmark.links import kernels
-from classmark.links.graph import incoming_links
+from classmark.links.pagerank import incoming_links
 from classmark.sparse import rows_from
 from oracles import links as slow
 

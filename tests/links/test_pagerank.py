@@ -6,8 +6,7 @@ import pytest
 from scipy import sparse
 
 from classmark.datasets import load
-from classmark.links.graph import graph_of_edges
-from classmark.links.pagerank import METHODS, pagerank
+from classmark.links.pagerank import METHODS, graph_of_edges, pagerank
 from classmark.problems import Mistake
 from classmark.sparse import Rows, rows_from
 from oracles import links as slow

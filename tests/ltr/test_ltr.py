@@ -20,8 +20,7 @@ from classmark.ltr import (
     select_over_queries,
 )
 from classmark.ltr.judged import judged, order_measured
-from classmark.ltr.listwise import top_one
-from classmark.ltr.svm import drops, query_shares
+from classmark.ltr.learners import drops, query_shares, top_one
 from classmark.measures import retrieval_per_query
 from classmark.problems import Mistake
 

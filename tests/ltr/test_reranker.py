@@ -5,8 +5,13 @@ import pytest
 
 from classmark.evaluation.retrieval import tally
 from classmark.index.index import Index
-from classmark.ltr.features import PairFeatures, Recipe
-from classmark.ltr.reranker import Reranker, open_reranker, save_reranker
+from classmark.ltr.features import (
+    PairFeatures,
+    Recipe,
+    Reranker,
+    open_reranker,
+    save_reranker,
+)
 from classmark.problems import DamagedFolder, Mistake
 
 ROWS = [

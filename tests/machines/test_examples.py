@@ -8,8 +8,7 @@ from classmark.corpus.documents import Document
 from classmark.examples.query import METHODS, ExampleQuery
 from classmark.formats.records import Record
 from classmark.index.index import Index
-from classmark.machines.examples import Offline
-from classmark.machines.rows import SpreadRows
+from classmark.machines.rows import Offline, SpreadRows
 from classmark.problems import Mistake
 from classmark.sparse import stack, take
 from classmark.workbench.examples.like import (

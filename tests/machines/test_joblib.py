@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 import classmark
 from classmark.estimator import Estimator
 from classmark.evaluation.stream import RunningRocchio
-from classmark.examples.online import RelevanceQuery
+from classmark.examples.query import RelevanceQuery
 from classmark.hierarchies.flat import NodeRanker
 from classmark.hierarchies.rerank import VotedRanker, Votes
 from classmark.hierarchies.top_down import TopDownRanker

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.measures.ranking_errors import ranking_error
+from classmark.measures.categories import ranking_error
 from classmark.preferences.graph import NAMES, PreferenceGraph, decompose
 from classmark.problems import Mistake
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-from classmark.measures.agreement import (
+from classmark.measures.significance import (
     cohen_kappa,
     jaccard_distance,
     kappa_of,

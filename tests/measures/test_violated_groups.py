@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.measures.ranking_errors import violated_groups
+from classmark.measures.categories import violated_groups
 from classmark.preferences.graph import PreferenceGraph, decompose
 from classmark.preferences.labels import levels_from
 from classmark.problems import Mistake

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.preferences.clicks import STRATEGIES, click_preferences, preferred_places
+from classmark.preferences.labels import STRATEGIES, click_preferences, preferred_places
 from classmark.problems import Mistake
 
 SHOWN = ["d1", "d2", "d3", "d4", "d5"]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from classmark.preferences.clicks import click_preferences
+from classmark.preferences.labels import click_preferences
 from reproductions import clicks
 from reproductions.click_model import (
     Candidates,

@@ -8,21 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from classmark.problems import Mistake
-from classmark.solvers import precision_recall
+from classmark.solvers import cutting_planes as planes
 from classmark.solvers.cutting_planes import (
     IDLE,
     Plane,
     WorkingSet,
-    cutting_planes,
-    linear,
-)
-from classmark.solvers.hinge import Hinges, ascend
-from classmark.solvers.precision_recall import (
     ascend_precision,
     balanced_scale,
+    cutting_planes,
+    linear,
     literal_scale,
     oracle_of,
 )
+from classmark.solvers.hinge import Hinges, ascend
 from classmark.sparse import rows_from
 from oracles import cutting as slow
 
@@ -127,7 +125,7 @@ def test_the_ascent_of_precision_reaches_the_optimum_over_all_labellings(seed, C
 def test_many_examples_need_no_planes():
     """Fractional tables are near to whole ones: the ascent alone closes the gap."""
     parts, _ = problem(4, examples=100, others=200)
-    with mock.patch.object(precision_recall, "cutting_planes"):
+    with mock.patch.object(planes, "cutting_planes"):
         cold = ascend_precision(parts, 1.0, tol=1e-3)
     assert cold.gap <= 1e-3 * cold.objective
     again = ascend_precision(parts, 1.0, tol=1e-3)

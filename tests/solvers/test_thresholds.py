@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.svm import LinearSVC
 
 from classmark import LogLinearRanker, PreferenceGraph, PreferenceRanker
-from classmark.measures.ranking_errors import ranking_error
+from classmark.measures.categories import ranking_error
 from classmark.preferences.graph import amended, decompose
 from classmark.problems import Mistake
 from classmark.solvers import kernels_groups

@@ -333,8 +333,7 @@ MODULES = {
         "reuters", "newsgroups", "rcv1", "debtags", "pypi", "makupalat", "wikispeedia",
         "edges", "polblogs",
     ),
-    "multilabel": ("mulan", "vectors", "libsvm"),
-    "lshtc": ("lshtc",),
+    "vectors": ("mulan", "vectors", "libsvm", "lshtc"),
     "retrieval": (
         "cranfield", "cacm", "adi", "npl", "beir", "nfcorpus", "letor", "sogou", "obp",
     ),

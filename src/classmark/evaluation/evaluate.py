@@ -18,8 +18,12 @@ from classmark.measures import (
     hierarchical_f,
     tree_induced_error,
 )
-from classmark.measures.categories import CategoryTally, RelevantRanks, rank_relevant
-from classmark.measures.ranking_errors import violated_groups
+from classmark.measures.categories import (
+    CategoryTally,
+    RelevantRanks,
+    rank_relevant,
+    violated_groups,
+)
 from classmark.preferences.graph import short_name
 from classmark.preferences.labels import levels_from
 from classmark.problems import Mistake

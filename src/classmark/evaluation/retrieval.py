@@ -16,8 +16,9 @@ import numpy as np
 
 from classmark.arrays import Floats
 from classmark.corpus.documents import train_test
-from classmark.index.feedback import Feedback, TopDocuments
+from classmark.index.feedback import Feedback
 from classmark.index.models import Choice, resolve
+from classmark.index.search import top_documents
 from classmark.measures import parse, retrieval_per_query
 from classmark.problems import Mistake
 from classmark.progress import track
@@ -112,9 +113,11 @@ def run_queries(
     queries: list[Sequence[str] | Mapping[str, float]] = list(judged.queries.values())
     if feedback is not None:
         hits = _answers(searcher, queries, choice, feedback.documents)
-        counts = [tally(terms) for terms in judged.queries.values()]
-        first = [top_documents(best, model) for best in hits]
-        queries = list(searcher.lengthen(counts, first, feedback))
+        first = [
+            (tally(terms), top_documents(best, model))
+            for terms, best in zip(judged.queries.values(), hits, strict=True)
+        ]
+        queries = list(searcher.lengthen(first, feedback))
     answers = _answers(searcher, queries, choice, k)
     return {
         id_: {hit.id: hit.score for hit in best}
@@ -143,12 +146,6 @@ def _answers(
         searcher.search(terms, k, model, fields=None, prior=None, **parameters)
         for terms in queries
     ]
-
-
-def top_documents(best: Sequence[Hit], model: str) -> TopDocuments:
-    """The first documents of a query, as feedback takes them."""
-    items = np.array([hit.number for hit in best], np.int64)
-    return TopDocuments(items, np.array([hit.score for hit in best]), model)
 
 
 def tally(terms: Sequence[str]) -> dict[str, float]:

@@ -25,16 +25,13 @@ from classmark.validation import Seed, generator
 
 
 class Collection(ABC):
-    """Rows that lie elsewhere, numbered from 0."""
+    """Rows that lie elsewhere, numbered from 0; width : the number of features."""
+
+    width: int
 
     @abstractmethod
     def __len__(self) -> int:
         """How many rows there are."""
-
-    @property
-    @abstractmethod
-    def width(self) -> int:
-        """The number of features."""
 
     @property
     @abstractmethod
@@ -172,12 +169,13 @@ def training_set(
         raise Mistake("P has no rows: give at least one example")
     if not examples.nnz:
         raise Mistake("P: no example has a feature that is known: give other examples")
-    collection = empty(examples) if U is None else taken_in(U, name="U")
+    nothing = take(examples, [])
+    collection = nothing if U is None else taken_in(U, name="U")
     if U is not None and not len(collection):
         raise Mistake(
             "U has no rows: give the collection to be ranked, or leave it out"
         )
-    rejected = empty(examples) if N is None else rows_from(N, name="N")
+    rejected = nothing if N is None else rows_from(N, name="N")
     for name, rows in (("U", collection), ("N", rejected)):
         if rows.width != examples.width:
             raise Mistake(
@@ -215,12 +213,6 @@ def mean_of(rows: Rows | Collection) -> Floats:
         return rows.mean
     total = np.bincount(rows.columns, rows.values, minlength=rows.width)
     return np.asarray(total / max(len(rows), 1))
-
-
-def empty(like: Rows) -> Rows:
-    """No rows, of the width of another matrix."""
-    none = np.empty(0, like.values.dtype)
-    return Rows(np.zeros(1, np.int64), np.empty(0, np.uint32), none, like.width)
 
 
 def _rows_of(U: Rows | Collection, labelled: Ints) -> Ints:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from classmark.arrays import Array, Bools, Floats, Ints
-from classmark.examples.online import RelevanceQuery
+from classmark.examples.query import RelevanceQuery
 from classmark.measures.stopping import (
     PATIENCE,
     Draws,
@@ -182,14 +182,12 @@ class Reading:
     @cached_property
     def relevant(self) -> Bools:
         """Whether each document read was relevant, in order, skipped ones left out."""
-        flags: Bools = self.judgments[self.judgments != SKIPPED] == 1
-        return flags
+        return np.asarray(self.judgments[self.judgments != SKIPPED] == 1)
 
     @cached_property
     def drawn(self) -> Bools:
         """Whether each of these documents was drawn at random."""
-        flags: Bools = self.random[self.judgments != SKIPPED]
-        return flags
+        return np.asarray(self.random[self.judgments != SKIPPED])
 
     @property
     def documents(self) -> int:
@@ -296,8 +294,8 @@ class Screening(Reading):
 
     rows : the documents, shape (n, features), float32 to save memory;  relevant :
     numbers of those known to be so;  examples : relevant rows that are not among the
-    documents;  rule : what is wanted;  query : makes what learns,
-    ``RelevanceQuery`` by default.
+    documents;  rule : what is wanted;  query : makes what learns, ``RelevanceQuery`` by
+    default; the attribute is the fitted one, None without an example.
 
     Random draws follow one random order of all documents: a document that was drawn and
     not answered is drawn again.
@@ -329,7 +327,7 @@ class Screening(Reading):
         super().__init__(len(self.rows), StoppingRule() if rule is None else rule)
         self._order: Ints = generator(random_state).permutation(len(self.rows))
         self._make: Callable[[], ScreeningQuery] = query or RelevanceQuery
-        self._query: ScreeningQuery | None = None
+        self.query: ScreeningQuery | None = None
         self._learned = 0
         self._scores: Array | None = None
         seeds = list(relevant)
@@ -363,26 +361,20 @@ class Screening(Reading):
         """Learn the new answers; return all scores, None without an example."""
         if self._scores is None:
             self._teach()
-            if self._query is not None:
-                self._scores = self._query.decision_function(self.rows)
+            if self.query is not None:
+                self._scores = self.query.decision_function(self.rows)
         return self._scores
-
-    @property
-    def query(self) -> ScreeningQuery | None:
-        """The fitted query; None without an example."""
-        return self._query
 
     @property
     def found(self) -> Ints:
         """The relevant documents, in the order they were found."""
-        documents: Ints = self.numbers[self.judgments == 1]
-        return documents
+        return np.asarray(self.numbers[self.judgments == 1])
 
     def _forget(self) -> None:
         super()._forget()
         self._scores = None
         if self._learned > len(self):
-            self._query, self._learned = None, 0
+            self.query, self._learned = None, 0
 
     def _teach(self) -> None:
         """Let the query learn the new answers, or begin one if there are examples."""
@@ -391,15 +383,15 @@ class Screening(Reading):
             self.judgments[self._learned :],
         )
         yes, no = fresh[judgments == 1], fresh[judgments == 0]
-        if self._query is None:
+        if self.query is None:
             parts = [] if self.examples is None else [self.examples]
             parts += [take(self.rows, yes)] if len(yes) else []
             if not parts:
                 return
-            self._query = self._make()
-            self._query.fit(stack(parts), self.rows, self._taken(no))
+            self.query = self._make()
+            self.query.fit(stack(parts), self.rows, self._taken(no))
         elif len(yes) or len(no):
-            self._query.partial_fit(self._taken(yes), self._taken(no))
+            self.query.partial_fit(self._taken(yes), self._taken(no))
         self._learned = len(self)
 
     def _taken(self, numbers: Ints) -> Rows | None:

@@ -144,8 +144,7 @@ def ways_down(
 
 def _log_odds(chances: Floats) -> Floats:
     p = np.clip(chances, CERTAIN, 1 - CERTAIN)
-    log_odds: Floats = np.log(p) - np.log1p(-p)
-    return log_odds
+    return np.asarray(np.log(p) - np.log1p(-p))
 
 
 def _further(places: Places, by_node: Floats, at: Ints) -> Ints:

@@ -345,14 +345,9 @@ def learn_node(
     """What one inner node learns."""
     rows, owners = nodes.documents(at), nodes.owners(at)
     base, C, tol, drop = settings.learned_by()
-    if sparse:
-        return piece_of(*_sparsely(rows, owners, C, tol), base, drop)
-    return piece_of(*fit_node(rows, owners, base, C, tol), base, drop)
-
-
-def _sparsely(rows: Rows, owners: Rows, C: float, tol: float) -> tuple[Any, Any, Any]:
-    """Learn the same as ``fit_node`` for "svm", less a part all daughters share."""
-    from scipy.sparse import csr_matrix
+    if not sparse:
+        return piece_of(*fit_node(rows, owners, base, C, tol), base, drop)
+    from scipy.sparse import csr_matrix  # the same, less a part all daughters share
 
     some = np.unique(owners.columns)
     ranker = PreferenceRanker("dom", C, tol, memory="1B")
@@ -361,7 +356,7 @@ def _sparsely(rows: Rows, owners: Rows, C: float, tol: float) -> tuple[Any, Any,
     weights = csr_matrix(parts, shape=(len(features), owners.width))
     bias = np.full(owners.width, NOWHERE)
     bias[some] = learned
-    return features, weights, bias
+    return piece_of(features, weights, bias, base, drop)
 
 
 DOCUMENTS_AT_ONCE = 256  # documents that go down together
@@ -404,8 +399,7 @@ class TrainedNodes:
         """The inner nodes that have a leaf, or an inner node, among their daughters."""
         codes, owner = self._by_code
         low, high = np.searchsorted(codes, [code, code + 1])
-        parents: list[int] = owner[low:high].tolist()
-        return parents
+        return list(map(int, owner[low:high]))
 
     def piece(self, at: int) -> NodeWeights:
         """What inner node ``at`` has learned."""

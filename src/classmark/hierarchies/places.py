@@ -331,8 +331,7 @@ class Lessons:
 
     def members(self, node: int) -> Ints:
         """The documents of a node or below it, increasing."""
-        documents: Ints = self.member[self.first[node] : self.first[node + 1]]
-        return documents
+        return np.asarray(self.member[self.first[node] : self.first[node + 1]])
 
     @cached_property
     def values(self) -> Ints:

@@ -8,7 +8,7 @@ nodes, and how well each collection is foretold by the others.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple
@@ -248,21 +248,15 @@ def shipped(without: str | None = None) -> MetaClassifier:
     """The classifier in the package, or the one that was learned without one set."""
     text = (files("classmark.hierarchies") / "meta.json").read_text(encoding="utf-8")
     facts = json.loads(text)
-    if without is None:
-        return from_facts(facts["all"])
-    if without not in facts["without"]:
+    if without not in {None, *facts["without"]}:
         collections = ", ".join(sorted(facts["without"]))
         raise Mistake(f"without {without!r}: it was learned on {collections}")
-    return from_facts(facts["without"][without])
-
-
-def from_facts(facts: Mapping[str, Any]) -> MetaClassifier:
-    """Read a classifier: each number beside the name of its feature."""
+    learned = facts["all"] if without is None else facts["without"][without]
     mean, scale, weights = (
-        np.array([facts[part][name] for name in NAMES])
+        np.array([learned[part][name] for name in NAMES])
         for part in ("mean", "scale", "weights")
     )
-    return MetaClassifier(mean, scale, weights, float(facts["bias"]))
+    return MetaClassifier(mean, scale, weights, float(learned["bias"]))
 
 
 class Described:
@@ -424,19 +418,17 @@ class PruningReport(Pruned):
     @property
     def explained(self) -> str:
         """What decided, and on which documents; nothing where chance did."""
-        if self.policy == "bound":
-            return (
-                "a node went where the documents gained by folds exceed a price for "
-                f"complexity ({SCALE:.4f} √m Σ|D|(|D| − 1) documents) and, unless "
-                "bold, their standard error; gains beside the nodes are on the "
-                "documents they were chosen on; the bound of the theorem did not decide"
-            )
-        if self.policy == "meta":
-            return (
-                "a classifier learned on other taxonomies said which nodes go; the "
-                "bound of the theorem did not decide"
-            )
-        return ""
+        return EXPLAINED.get(self.policy, "")
+
+
+EXPLAINED = {
+    "bound": "a node went where the documents gained by folds exceed a price for "
+    f"complexity ({SCALE:.4f} √m Σ|D|(|D| − 1) documents) and, unless bold, their "
+    "standard error; gains beside the nodes are on the documents they were chosen on; "
+    "the bound of the theorem did not decide",
+    "meta": "a classifier learned on other taxonomies said which nodes go; the bound "
+    "of the theorem did not decide",
+}
 
 
 def pruning_report(

@@ -464,24 +464,18 @@ def taxonomy_report(
         few = f"fewer than {FEWEST} documents have a category: too few to hold some out"
         return TaxonomyReport(**figures, why=few)
     compared = compare(places, rows)
-    strategy, why = favoured(
-        compared, figures["complexity_ratio"], figures["size_flat"]
-    )
-    return TaxonomyReport(
-        **figures,
-        base=compared.base,
-        error_flat=compared.flat.held_out,
-        error_top_down=compared.top_down.held_out,
-        error_ratio=compared.ratio,
-        training_error_flat=compared.flat.error,
-        training_error_top_down=compared.top_down.error,
-        training_error_ratio=_ratio(compared.top_down.error, compared.flat.error),
-        chance=compared.chance.p_value,
-        bound_flat=compared.flat.bound,
-        bound_top_down=compared.top_down.bound,
-        strategy=strategy,
-        why=why,
-    )
+    flat, top_down = compared.flat, compared.top_down
+    for name, tried in (("flat", flat), ("top_down", top_down)):
+        figures[f"error_{name}"], figures[f"bound_{name}"] = tried.held_out, tried.bound
+        figures[f"training_error_{name}"] = tried.error
+    ratios = {
+        "error_ratio": compared.ratio,
+        "training_error_ratio": _ratio(top_down.error, flat.error),
+    }
+    figures |= ratios | {"base": compared.base, "chance": compared.chance.p_value}
+    sizes = figures["complexity_ratio"], figures["size_flat"]
+    strategy, why = favoured(compared, *sizes)
+    return TaxonomyReport(**figures, strategy=strategy, why=why)
 
 
 def _of_tree(taxonomy: Taxonomy, places: Places) -> dict[str, Any]:

@@ -262,8 +262,7 @@ def _combined(name: str, parts: list[Floats], weights: list[float]) -> Floats:
         joint: Floats = reduce(np.multiply, parts)
         return joint if name == "and" else joint ** (1.0 / len(parts))
     total = reduce(np.add, [w * p for w, p in zip(weights, parts, strict=True)])
-    mean: Floats = total / sum(weights)
-    return mean
+    return np.asarray(total / sum(weights))
 
 
 _OPERATOR = re.compile(rf"\s*#(?:{'|'.join(OPERATORS)})\s*\(")

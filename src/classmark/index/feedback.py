@@ -128,7 +128,13 @@ class RM3:
         """Return the weights of the longer query, by term number."""
         postings = terms_of(field.field, top.items)
         shares = postings.counts / field.lengths[postings.items]
-        chance = dict(zip(top.items.tolist(), _likely(top, query), strict=True))
+        scores, likely = top.scores, np.ones(len(top.scores))  # P(q|d), up to a factor
+        if top.model in LIKELIHOODS:
+            steep = sum(query.values()) if top.model == "kl" else 1.0
+            likely = np.exp(steep * (scores - scores.max()))
+        elif scores.min() > 0.0:
+            likely = scores / scores.sum()
+        chance = dict(zip(top.items.tolist(), likely.tolist(), strict=True))
         shares = shares * np.array([chance[item] for item in postings.items.tolist()])
         best = _best(_summed(postings.terms, shares), self.terms, {})
         mass, total = sum(share for _, share in best), sum(query.values())
@@ -249,17 +255,6 @@ def _best(
     ordered = sorted(weights.items(), key=lambda entry: (-entry[1], entry[0]))
     fresh = [entry for entry in ordered if entry[0] not in always and entry[1] > 0]
     return [e for e in ordered if e[0] in always] + fresh[:many]
-
-
-def _likely(top: TopDocuments, query: Mapping[int, float]) -> list[float]:
-    """Return P(q|d) of each document, up to a factor."""
-    scores = top.scores
-    if top.model in LIKELIHOODS:
-        steep = sum(query.values()) if top.model == "kl" else 1.0
-        return [float(v) for v in np.exp(steep * (scores - scores.max()))]
-    if scores.min() <= 0.0:
-        return [1.0] * len(scores)
-    return [float(v) for v in scores / scores.sum()]
 
 
 def _check(feedback: Any) -> None:

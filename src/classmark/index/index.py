@@ -10,12 +10,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from classmark.index.asking import (
-    QueryContext,
-    ask,
-    question,
-    warn_of_language,
-)
+from classmark.arrays import Ints
+from classmark.index.asking import QueryContext, ask, question, warn_of_language
 from classmark.index.build import TEXT, Changes, Given, Setup, build_segments, entries
 from classmark.index.merge import Merger
 from classmark.index.models import Memo
@@ -66,7 +62,7 @@ _WORDS = 1 << 16  # words of queries whose terms are remembered
 class OpenIndex(ABC):
     """A generation of an index, read here or on many machines: texts in, documents out.
 
-    path : its folder.
+    path : its folder;  analyzer : that made the terms.
     """
 
     path: Path
@@ -80,11 +76,6 @@ class OpenIndex(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self.path)!r}, {len(self)} documents)"
-
-    @property
-    def analyzer(self) -> Analyzer:
-        """The analyzer that made the terms."""
-        return self._analyzer
 
     @property
     def generation(self) -> int:
@@ -119,6 +110,16 @@ class OpenIndex(ABC):
                 return int(base) + number
         return None
 
+    def numbers(self, documents: Sequence[Any] | Ints) -> Ints:
+        """Return the numbers of documents by their ids, or numbers as they are."""
+        numbers = [self.number(d) if isinstance(d, str) else d for d in documents]
+        if None in numbers:
+            missing = documents[numbers.index(None)]
+            raise Mistake(
+                f"document {missing!r} is not in the index: give an id it has"
+            )
+        return np.array(numbers, np.int64)
+
     def names(self) -> Callable[[int], str]:
         """Return a fast map from number to id: a list, unless it were too long."""
         if _PER_ID * self._snapshot.n_items > self._memory // 4:
@@ -129,7 +130,7 @@ class OpenIndex(ABC):
     def _read(self, snapshot: Snapshot) -> None:
         """Read a generation from now on."""
         self._snapshot = snapshot
-        self._analyzer = Analyzer.parse(snapshot.settings["analyzer"])
+        self.analyzer = Analyzer.parse(snapshot.settings["analyzer"])
         self._query_terms = Memo(lambda word: self.analyzer.terms([word])[0], _WORDS)
         sizes = [part.segment.n_items for part in snapshot.parts]
         self._bases = np.cumsum([0, *sizes])[: len(sizes)]
@@ -202,9 +203,7 @@ class OpenIndex(ABC):
         self, query: str, name: str, model: str = "bm25", **options: Any
     ) -> Explanation:
         """Return what each term adds to the score of the document with this id."""
-        number = self.number(name)
-        if number is None:
-            raise Mistake(f"document {name!r} is not in the index: give an id it has")
+        (number,) = self.numbers([name]).tolist()
         return self.searcher.explain(self.terms(query), number, model, **options)
 
 

@@ -369,21 +369,18 @@ class Merger:
 
     def _run(self) -> None:
         try:
-            while sources := self._next():
+            while True:
+                with self.mutex:
+                    span = to_merge(self.newest.parts)
+                    if span is None or self._merged is not None:
+                        self._is_busy = False  # the thread ends
+                        return
+                    sources = self.newest.parts[span]
                 self._merge(sources)
         except _Stopped:
             self._is_busy = False
         except BaseException as problem:  # noqa: BLE001 - raised by complain
             self._problem, self._is_busy = problem, False
-
-    def _next(self) -> tuple[SegmentPart, ...]:
-        """Return the segments to merge; if there are none, the thread has ended."""
-        with self.mutex:
-            span = to_merge(self.newest.parts)
-            if span is None or self._merged is not None:
-                self._is_busy = False
-                return ()
-            return self.newest.parts[span]
 
     def _merge(self, sources: tuple[SegmentPart, ...]) -> None:
         with self.mutex:

@@ -113,7 +113,11 @@ class MalformedQuery(Mistake):
     def __init__(self, query: str, at: int, problem: str) -> None:
         self.query, self.at, self.problem = query, at, problem
         self.line = f"query:{at + 1}: {problem}"
-        super().__init__(f"{self.line}\n{_pointed(query, at)}")
+        first = max(0, at - SHOWN // 2) if len(query) > SHOWN else 0
+        seen, before = query[first : first + SHOWN], query[first:at]
+        line = "".join(c if c.isprintable() else " " for c in seen)
+        blank = sum(_width(c) if c.isprintable() else 1 for c in before)
+        super().__init__(f"{self.line}\n  {line}\n  {' ' * blank}^")
 
 
 class Token(NamedTuple):
@@ -333,15 +337,6 @@ def _words(query: str, at: int) -> tuple[Token, int]:
     text = match[0] if match else query[start]
     kind = text if text in RESERVED and not name else "word"
     return Token(kind, text, name, at), start + len(text)
-
-
-def _pointed(query: str, at: int) -> str:
-    """The query, or what is around the place, and a caret below it."""
-    first = max(0, at - SHOWN // 2) if len(query) > SHOWN else 0
-    seen = query[first : first + SHOWN]
-    line = "".join(c if c.isprintable() else " " for c in seen)
-    before = "".join(c if c.isprintable() else " " for c in query[first:at])
-    return f"  {line}\n  {' ' * sum(map(_width, before))}^"
 
 
 def _width(character: str) -> int:

@@ -112,6 +112,7 @@ class Hit(NamedTuple):
 
 
 TermWeights = Mapping[str, Mapping[str, float]]
+Answered = tuple[Mapping[str, float], TopDocuments]  # a query, and its best documents
 
 
 @dataclass(frozen=True)
@@ -147,19 +148,20 @@ class Question:
 
     def with_feedback(self, feedback: Feedback) -> Question:
         """Return the question expanded by terms of its best documents."""
-        hits = self.answer(feedback.documents)
-        top = TopDocuments(
-            np.array([hit.number for hit in hits], np.int64),
-            np.array([hit.score for hit in hits]),
-            self.choice[0],
-        )
+        top = top_documents(self.answer(feedback.documents), self.choice[0])
         query = in_any(self.term_weights)
-        (longer,) = self.searcher.lengthen([query], [top], feedback)
+        (longer,) = self.searcher.lengthen([(query, top)], feedback)
         term_weights = {  # new terms get their weight in every field
             name: {t: w for t, w in longer.items() if t in each or t not in query}
             for name, each in self.term_weights.items()
         }
         return replace(self, term_weights=term_weights)
+
+
+def top_documents(best: Sequence[Hit], model: str) -> TopDocuments:
+    """The first documents of a query, as feedback takes them."""
+    items = np.array([hit.number for hit in best], np.int64)
+    return TopDocuments(items, np.array([hit.score for hit in best]), model)
 
 
 def in_any(weights: TermWeights) -> dict[str, float]:
@@ -295,10 +297,7 @@ class BaseSearcher(ABC):
 
     @abstractmethod
     def lengthen(
-        self,
-        queries: Sequence[Mapping[str, float]],
-        top_documents: Sequence[TopDocuments],
-        feedback: Feedback,
+        self, queries: Sequence[Answered], feedback: Feedback
     ) -> list[dict[str, float]]:
         """Return each query expanded by terms of its best documents."""
 
@@ -429,14 +428,11 @@ class Searcher(BaseSearcher):
         return Explanation(score, tuple(parts), document_part, bool(matched))
 
     def lengthen(
-        self,
-        queries: Sequence[Mapping[str, float]],
-        top_documents: Sequence[TopDocuments],
-        feedback: Feedback,
+        self, queries: Sequence[Answered], feedback: Feedback
     ) -> list[dict[str, float]]:
         """Return each query expanded by terms of its best documents."""
-        field, pairs = main_field(self.fields), zip(queries, top_documents, strict=True)
-        return [expand(field, terms, best, feedback) for terms, best in pairs]
+        field = main_field(self.fields)
+        return [expand(field, terms, best, feedback) for terms, best in queries]
 
     def one_field(self, act: str) -> Prepared:
         """Return the only field, or say that there are several."""

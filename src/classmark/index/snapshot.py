@@ -28,13 +28,7 @@ from classmark.index.segment import (
     TermRange,
 )
 from classmark.problems import DamagedFolder, Mistake
-from classmark.storage import (
-    Generations,
-    locked_file,
-    make_folder,
-    open_folder,
-    save,
-)
+from classmark.storage import Generations, locked_file, make_folder, open_folder, save
 
 FORMAT, VERSION = "classmark-index", 1
 _PREFIX, _LOCK = "segment-", ".lock"

@@ -1,4 +1,4 @@
-"""Features of (query, document) pairs, which a ranker learns from.
+"""Features of (query, document) pairs, and the learned order of them in service.
 
 Sides are the index's fields and, where there are several, "all": their texts as one.
 Statistics are those of the items that are alive.
@@ -11,21 +11,27 @@ the length, and how many terms match. Feedback scores are those of longer querie
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Floats, Ints
-from classmark.evaluation.retrieval import tally, top_documents
+from classmark.arrays import Array, Floats, Ints
+from classmark.evaluation.retrieval import tally
 from classmark.index.feedback import expand, feedback_from, main_field
 from classmark.index.index import Index
 from classmark.index.kernels_models import constants, document_parts, score_items
 from classmark.index.kernels_models import features as document_features
 from classmark.index.models import MODELS, Choice, Prepared, frozen, resolve
-from classmark.index.search import Searcher
-from classmark.problems import Mistake
+from classmark.index.search import Searcher, top_documents
+from classmark.problems import DamagedFolder, Mistake
+from classmark.storage import open_folder, save
 
 Parameters = Mapping[str, Mapping[str, float]]
 Longer = tuple[str, str, Mapping[str, float]]
@@ -169,13 +175,7 @@ def features_of(
     documents : ids, or numbers in the index.
     """
     features = PairFeatures(index, recipe)
-    numbers: list[Any] = [
-        index.number(name) if isinstance(name, str) else name for name in documents
-    ]
-    if None in numbers:
-        missing = documents[numbers.index(None)]
-        raise Mistake(f"document {missing!r} is not in the index: give an id it has")
-    items = np.array(numbers, np.int64)
+    items = index.numbers(documents)
     return features.names, features.of(tally(index.terms(query)), items)
 
 
@@ -290,3 +290,136 @@ class Side:
             union = np.unique(np.concatenate(lists))
             df = int(self._alive[union].sum()) if len(self._alive) else len(union)
         return df, cf, tf
+
+
+FORMAT, VERSION = "classmark-reranker", 1
+AS_THEY_ARE = ("learner", "names", "depth", "fields", "analyzer")  # in the file
+
+
+@dataclass(frozen=True, eq=False)
+class Reranker:
+    """A learned order of the first answers; an index of other fields is refused.
+
+    names : the features;  weights : of each, shape (features,), for a linear ranker;
+    trees : LightGBM's own text, for one of trees;  first, depth : the model that finds
+    the candidates, and how many;  fields, analyzer : of the index;  facts : how it was
+    learned and how good it was.
+    """
+
+    learner: str
+    names: tuple[str, ...]
+    weights: Floats
+    recipe: Recipe
+    first: Choice
+    depth: int
+    fields: tuple[str, ...]
+    analyzer: str
+    trees: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def require_fit_for(self, index: Index, name: str = "the ranker") -> None:
+        """Refuse an index whose fields or terms are not those it was taught with."""
+        fields, terms = tuple(index.fields), str(index.analyzer)
+        if (fields, terms) == (self.fields, self.analyzer):
+            return
+        why = f"terms of {self.analyzer}, the index has those of {terms}"
+        if fields != self.fields:
+            names = (", ".join(self.fields), ", ".join(fields) or "none")
+            why = f"the fields {names[0]}, the index has {names[1]}"
+        raise Mistake(
+            f"{name} was trained over {why}: take it out with classmark rank use none, "
+            "train one again with classmark rank train, or search with --ranker none"
+        )
+
+    def features(self, index: Index, pagerank: Floats | None = None) -> PairFeatures:
+        """Return the computation of this ranker's features over an index."""
+        features = PairFeatures(index, self.recipe, pagerank=pagerank)
+        if features.names != self.names:
+            raise Mistake(
+                "the features of this version are not those the ranker was taught with:"
+                " train one again with classmark rank train"
+            )
+        return features
+
+    def decision_function(self, rows: Floats) -> Floats:
+        """Return the scores of one query's candidates, features scaled to 0 … 1."""
+        scores = self._booster.predict(rows) if self.trees else rows @ self.weights
+        return np.asarray(scores, np.float64)
+
+    def scores(self, raw: Floats) -> Floats:
+        """Return the scores of one query's candidates by their features."""
+        return self.decision_function(minmax(raw))
+
+    def parts(self, raw: Floats) -> list[dict[str, float]]:
+        """Return what each feature adds to each score: weight times scaled value."""
+        if self.trees:
+            raise Mistake(
+                f"{self.learner} is no sum of features: --explain needs a linear "
+                "ranker, as ranking-svm"
+            )
+        parts = minmax(raw) * self.weights
+        return [
+            {
+                self.names[at]: float(row[at])
+                for at in np.argsort(-np.abs(row), kind="stable").tolist()
+                if row[at]
+            }
+            for row in parts
+        ]
+
+    @cached_property
+    def _booster(self) -> Any:
+        try:
+            lightgbm = import_module("lightgbm")
+        except ImportError as problem:
+            raise Mistake(
+                f"a ranker of {self.learner} needs LightGBM: pip install "
+                "'classmark[trees]', or search with --ranker none"
+            ) from problem
+        return lightgbm.Booster(model_str=self.trees)
+
+
+def save_reranker(ranker: Reranker, folder: Path) -> None:
+    """Write a ranker as a folder of its own, checksummed."""
+    model, parameters = ranker.first
+    settings = {name: getattr(ranker, name) for name in AS_THEY_ARE} | {
+        "models": [[name, dict(each)] for name, each in ranker.recipe.models.items()],
+        "feedback": [[*names, dict(each)] for *names, each in ranker.recipe.feedback],
+        "pagerank": ranker.recipe.pagerank,
+        "first": [model, dict(parameters)],
+        "facts": json.dumps(ranker.facts),
+    }
+    arrays: dict[str, Array] = {
+        "weights": np.asarray(ranker.weights, np.float64),
+        "trees": np.frombuffer(ranker.trees.encode(), np.uint8),
+    }
+    save(folder, FORMAT, VERSION, arrays, settings)
+
+
+def open_reranker(folder: Path) -> Reranker:
+    """Open what ``save_reranker`` wrote; damage is refused."""
+    saved = open_folder(folder, FORMAT, VERSION)
+    settings = saved.settings
+    weights = np.array(saved.arrays["weights"])
+    trees = saved.arrays["trees"].tobytes().decode()
+    if not trees and len(weights) != len(settings["names"]):
+        raise DamagedFolder(
+            f"{folder} has {len(weights)} weights for {len(settings['names'])} "
+            "features: restore it from a backup, or train one again"
+        )
+    return Reranker(
+        settings["learner"],
+        tuple(settings["names"]),
+        weights,
+        Recipe(
+            dict(settings["models"]),
+            tuple((model, kind, each) for model, kind, each in settings["feedback"]),
+            settings["pagerank"],
+        ),
+        (settings["first"][0], settings["first"][1]),
+        settings["depth"],
+        tuple(settings["fields"]),
+        settings["analyzer"],
+        trees,
+        json.loads(settings["facts"]),
+    )

@@ -36,8 +36,13 @@ from classmark.formats.svmlight import JudgedRows
 from classmark.index.feedback import feedback_from
 from classmark.index.models import MODELS, Choice
 from classmark.ltr.features import FEEDBACK, Longer, PairFeatures, Recipe, minmax
-from classmark.ltr.listwise import LambdaMART, ListNet, PairwiseLogistic
-from classmark.ltr.svm import PointwiseSVM, RankingSVM
+from classmark.ltr.learners import (
+    LambdaMART,
+    ListNet,
+    PairwiseLogistic,
+    PointwiseSVM,
+    RankingSVM,
+)
 from classmark.measures import parse, randomisation_test
 from classmark.problems import Mistake
 from classmark.progress import track

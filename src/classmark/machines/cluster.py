@@ -258,13 +258,13 @@ class Machines:
 
     workers : how many there are;  memory : the least that a worker may take, in bytes,
     0 where Dask sets no limit;  dashboard : the address of the dashboard of a cluster
-    started here with one, else None.
+    started here with one, else None;  client : Dask's own.
     """
 
     dashboard: str | None = None
 
     def __init__(self, client: Client, cluster: LocalCluster | None = None) -> None:
-        self._client, self._cluster = client, cluster
+        self.client, self._cluster = client, cluster
         self._wait()
         limits = [each["memory_limit"] or 0 for each in self._workers().values()]
         self.memory = int(min(limits, default=0))
@@ -296,11 +296,6 @@ class Machines:
         """How many workers there are now."""
         return len(self._workers())
 
-    @property
-    def client(self) -> Client:
-        """Dask's own client, for what is not offered here."""
-        return self._client
-
     def spread(
         self, work: Callable[..., T], tasks: Sequence[Any], shared: Sequence[Any] = ()
     ) -> Iterator[tuple[int, T]]:
@@ -324,7 +319,7 @@ class Machines:
         the task. So describe it by names and numbers, not by data.
         """
         with self._telling(final=True):
-            return RemoteObjects(self._client, make, tasks)
+            return RemoteObjects(self.client, make, tasks)
 
     def ask(
         self,
@@ -349,7 +344,7 @@ class Machines:
         mark = folder / f".seen-{uuid4().hex}"
         mark.write_bytes(b"")
         try:
-            seen = self._client.run(_sees, str(mark.absolute()))
+            seen = self.client.run(Path.exists, mark.absolute())
         finally:
             mark.unlink()
         if blind := [worker for worker, visible in seen.items() if not visible]:
@@ -360,7 +355,7 @@ class Machines:
 
     def close(self) -> None:
         """Leave the cluster; one that was started here ends."""
-        self._client.close()
+        self.client.close()
         if self._cluster is not None:
             ended(self._cluster)
 
@@ -382,32 +377,31 @@ class Machines:
         common = self._sent(shared)
         token = uuid4().hex
         futures = {
-            self._client.submit(
+            self.client.submit(
                 work, tasks[number], *common,
                 key=(f"spread-{token}", number), priority=-place,
             ): number
             for place, number in enumerate(left)
         }  # fmt: skip
         try:
-            for future in as_completed(futures, loop=self._client.loop):
+            for future in as_completed(futures, loop=self.client.loop):
                 yield futures[future], future.result()
         finally:
-            self._client.cancel(list(futures), force=True)
+            self.client.cancel(list(futures), force=True)
 
     def _sent(self, shared: Sequence[Any]) -> list[Any]:
         """Submit the shared arguments as tasks, which the scheduler can repeat.
 
         Scattered data would be lost with the workers that have them.
         """
-        return [self._client.submit(_same, each, pure=False) for each in shared]
+        return [self.client.submit(_same, each, pure=False) for each in shared]
 
     def _workers(self) -> dict[str, Any]:
-        workers: dict[str, Any] = self._client.scheduler_info(n_workers=-1)["workers"]
-        return workers
+        return dict(self.client.scheduler_info(n_workers=-1)["workers"])
 
     def _wait(self) -> None:
         try:
-            self._client.wait_for_workers(1, timeout=30)
+            self.client.wait_for_workers(1, timeout=30)
         except TimeoutError as problem:
             self.close()
             raise Mistake(
@@ -435,7 +429,7 @@ class Machines:
                 "is done is kept"
             ) from problem
         except (FutureCancelledError, CommClosedError, TimeoutError) as problem:
-            if self._client.status != "running" or final:
+            if self.client.status != "running" or final:
                 raise Mistake(
                     "the scheduler was lost: start it again and repeat the command; "
                     "what is done is kept"
@@ -445,7 +439,3 @@ class Machines:
 
 def _same(thing: T) -> T:
     return thing
-
-
-def _sees(path: str) -> bool:
-    return Path(path).exists()

@@ -39,7 +39,7 @@ from classmark.index.build import (
 from classmark.index.index import fill_index
 from classmark.index.segment import Segment, TwinIds
 from classmark.index.snapshot import PARTS, Snapshot, new_segment
-from classmark.links.graph import anchors
+from classmark.links.pagerank import anchors
 from classmark.machines.cluster import Machines
 from classmark.machines.files import place_of
 from classmark.problems import Mistake, UnreadableFile
@@ -92,8 +92,7 @@ def notes_of(folder: Path) -> dict[str, dict[str, Any]]:
     said : target → the anchor texts of their links to it;  digests : document id →
     digest, where the job has a ``digest`` function.
     """
-    notes: dict[str, Any] = json.loads((folder / NOTES).read_text(encoding="utf-8"))
-    return notes
+    return dict(json.loads((folder / NOTES).read_text(encoding="utf-8")))
 
 
 def build_part(

@@ -222,11 +222,6 @@ class PortionStep(NamedTuple):
     worth: float = 0.0
 
 
-def extent(mine: Rows) -> tuple[int, int, int]:
-    """Rows, columns, values."""
-    return len(mine), mine.width, mine.nnz
-
-
 def total(mine: Rows) -> Floats:
     """The sum of all rows, (features,)."""
     return mean_of(mine) * len(mine)

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import pairwise
-from operator import methodcaller
+from operator import attrgetter, methodcaller
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -28,6 +28,9 @@ from numpy.typing import ArrayLike
 
 from classmark.arrays import Floats, Ints
 from classmark.examples.problem import Collection
+from classmark.examples.query import ExampleQuery, IndexExamples, OnlineResult
+from classmark.index.index import Index
+from classmark.index.models import Prepared
 from classmark.machines import portion as work
 from classmark.machines.cluster import Machines
 from classmark.machines.portion import (
@@ -35,21 +38,15 @@ from classmark.machines.portion import (
     Few,
     PortionStep,
     UniformHinges,
+    of_index,
     packed,
     unpacked,
 )
 from classmark.problems import Mistake
 from classmark.ranking import rank
 from classmark.solvers.ascent import Ascent, Solution
-from classmark.solvers.cutting_planes import linear
-from classmark.solvers.hinge import (
-    Hinges,
-    ascend,
-    checked,
-    joined,
-    picked,
-    started,
-)
+from classmark.solvers.cutting_planes import dot, linear
+from classmark.solvers.hinge import Hinges, ascend, checked, joined, picked, started
 from classmark.sparse import Rows, rows_from, stack, take
 
 ROUNDS = 300  # the most to be made
@@ -124,7 +121,11 @@ class _Ascent(Ascent):
         """Every worker surveys its rows and climbs: the exact objective and gap."""
         split, ends, box = self.split, self.spread.ends, self.split.alike.box
         parts = len(ends) - 1
-        base, gap = self._near()
+        rows, signs, boxes, margins = split.hinges
+        slopes = signs * self.X.product(self.weights)[rows] - margins
+        losses = boxes * np.maximum(0.0, -slopes)
+        gap = float(np.maximum(0.0, losses + self.near * slopes).sum())
+        base = 0.5 * dot(self.weights, self.weights) + float(losses.sum())
         enough = ENOUGH * tol * self.objective / parts
         aim = Aim(base, parts, enough, self.target * tol, PASSES)
         shared = [Few(split.few, split.hinges, self.near), self.weights, aim]
@@ -145,15 +146,6 @@ class _Ascent(Ascent):
         duals = np.empty(len(self.near) + len(self.duals))
         duals[self.split.at], duals[self.split.block] = self.near, self.duals
         return super().solution(duals=duals, **parts)
-
-    def _near(self) -> tuple[float, float]:
-        """½‖w‖² and what the few cost; their part of the gap."""
-        rows, signs, boxes, margins = self.split.hinges
-        slopes = signs * self.X.product(self.weights)[rows] - margins
-        losses = boxes * np.maximum(0.0, -slopes)
-        gap = np.maximum(0.0, losses + self.near * slopes).sum()
-        half = 0.5 * float(np.einsum("i,i", self.weights, self.weights))
-        return half + float(losses.sum()), float(gap)
 
     def _step(self, moves: Sequence[PortionStep], steps: Floats) -> None:
         """Move the duals of each part that proposed a move."""
@@ -244,25 +236,20 @@ class SpreadRows(Collection):
         _require_room(machines, sources)
         self._machines, self.rounds = machines, 0
         self._portions = machines.hold(methodcaller("open"), sources)
-        extents = self._ask(work.extent)
-        widths = {width for _, width, _ in extents}
+        extents = self._ask(attrgetter("shape", "nnz"))
+        widths = {width for (_, width), _ in extents}
         if len(widths) > 1:
             raise Mistake(
                 f"the parts have {', '.join(map(str, sorted(widths)))} columns: make "
                 "all with the same vectorizer"
             )
-        (self._width,) = widths
-        self.sizes = [size for size, _, _ in extents]
-        self.nnz = sum(values for _, _, values in extents)
+        (self.width,) = widths
+        self.sizes = [size for (size, _), _ in extents]
+        self.nnz = sum(values for _, values in extents)
         self.ends = np.cumsum([0, *self.sizes])
 
     def __len__(self) -> int:
         return int(self.ends[-1])
-
-    @property
-    def width(self) -> int:
-        """The number of features."""
-        return self._width
 
     @cached_property
     def mean(self) -> Floats:
@@ -375,3 +362,59 @@ def _require_room(machines: Machines, sources: Sequence[work.RowSource]) -> None
             f"{machines.workers} workers, which may take {machines.memory / 1e9:.2g} "
             "GB: use more workers, or give them more memory"
         )
+
+
+class Offline(IndexExamples):
+    """Learns queries from documents of an index and all others, which workers have.
+
+    One field is learned from: the only one, or the one with most words. What ``Online``
+    does from the mean of the documents, this does from the documents.
+
+    rows : the documents that are not deleted, in order, as unit vectors of tf · idf.
+    """
+
+    def __init__(self, index: Index, machines: Machines) -> None:
+        if not len(index):
+            raise Mistake(f"{index.path} has no documents: add some (classmark index)")
+        machines.require_folder(index.path)
+        self.index = index
+        fields = {name: index.field(name) for name in index.fields}
+        name = max(fields, key=lambda each: fields[each].total_length)
+        self.field = Prepared(fields[name])
+        alive = fields[name].alive
+        numbers = np.arange(fields[name].n_items)
+        self._living = numbers if alive is None else numbers[alive]
+        self.rows = SpreadRows(machines, of_index(index, name, machines.workers))
+
+    def find(
+        self,
+        examples: Sequence[str],
+        k: int = 10,
+        rejected: Sequence[str] = (),
+        method: str = "auto",
+        C: float | None = None,
+        terms: int | None = None,
+    ) -> OnlineResult:
+        """The best ``k`` documents besides the examples and the rejected ones.
+
+        terms : how many terms of the learned query are used; None: all.
+        """
+        yes, no = self._row_numbers(examples), self._row_numbers(rejected)
+        judged = np.concatenate([yes, no])
+        query = ExampleQuery(method, C=C).fit(
+            self.rows.take(yes),
+            self.rows,
+            self.rows.take(no) if len(no) else None,
+            known=judged,
+        )
+        query = query if terms is None else query.cut(terms)
+        best, scores = self.rows.top(query.coef_, k, judged)
+        ids = [self.index.id(int(self._living[row])) for row in best]
+        return OnlineResult(ids, scores.tolist(), self.term_weights(query))
+
+    def rows_of(self, ids: Sequence[str]) -> Rows:
+        """Return the vectors of documents, columns being the field's terms."""
+        return self.rows.take(self._row_numbers(ids))
+
+    def _row_numbers(self, ids: Sequence[str]) -> Ints:
+        return np.searchsorted(self._living, self.index.numbers(ids))

@@ -3,8 +3,8 @@
 A shard is some neighbouring segments, as many shards as there are workers (or segments,
 if fewer). It numbers terms, and weighs them, as the whole index does; its documents are
 numbered from 0. Documents, scores and ties are those that ``Index`` gives, bit for bit.
-The functions that take a shard run on workers; after it come its own argument and the
-arguments that all shards share.
+The functions that take a shard run on workers; after it come its own argument, where it
+has one, and the arguments that all shards share.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,18 +23,13 @@ from classmark.arrays import Floats, Ints
 from classmark.index import asking
 from classmark.index.asking import BOOLEAN, QueryContext, members_of, question
 from classmark.index.build import TEXT
-from classmark.index.feedback import (
-    Feedback,
-    TopDocuments,
-    expand,
-    main_field,
-    terms_of,
-)
+from classmark.index.feedback import Feedback, expand, main_field, terms_of
 from classmark.index.index import OpenIndex
 from classmark.index.models import Choice, Prepared, Terms
 from classmark.index.postings import CountedField, Lists
 from classmark.index.query_language import Belief, parse
 from classmark.index.search import (
+    Answered,
     BaseSearcher,
     Explanation,
     Hit,
@@ -82,14 +77,13 @@ def _field(excerpts: Sequence[Excerpt], items: Ints) -> CountedField:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message to one shard: a function, the shard's argument, the shared arguments.
+    """A message to one shard: a function, and its arguments after the shard.
 
     Dask searches tuples and lists for its futures, but not objects of this class.
     """
 
     work: Callable[..., Any]
-    argument: Any
-    shared: tuple[Any, ...]
+    arguments: tuple[Any, ...]
 
 
 class Place(NamedTuple):
@@ -162,11 +156,11 @@ def extent(shard: Shard) -> tuple[int, int]:
 
 def apply(shard: Shard, message: Message) -> Any:
     """Run the function of a message on a shard."""
-    return message.work(shard, message.argument, *message.shared)
+    return message.work(shard, *message.arguments)
 
 
 def find_many(
-    shard: Shard, _argument: None, queries: Sequence[Terms], k: int, choice: Choice
+    shard: Shard, queries: Sequence[Terms], k: int, choice: Choice
 ) -> Ranking:
     """Return the best documents for each of many queries of a one-field index."""
     ranking = shard.searcher.find_many(queries, k, choice)
@@ -174,15 +168,13 @@ def find_many(
 
 
 def multiply(
-    shard: Shard, _argument: None, weights: Mapping[str, float], k: int, every: bool
+    shard: Shard, weights: Mapping[str, float], k: int, every: bool
 ) -> Ranking:
     """Return the documents with the largest products with a vector."""
     return shard.ranking(*shard.searcher.multiply(weights, k, every))
 
 
-def ask(
-    shard: Shard, _argument: None, query: str, k: int, options: Mapping[str, Any]
-) -> Ranking:
+def ask(shard: Shard, query: str, k: int, options: Mapping[str, Any]) -> Ranking:
     """Answer a query of the language that makes no question."""
     hits = asking.ask(shard.searcher, shard.context(query), k, **options)
     numbers = np.array([hit.number for hit in hits], np.int64)
@@ -228,6 +220,7 @@ def excerpt(shard: Shard, items: Ints, words: Sequence[str]) -> Excerpt:
     )
 
 
+T = TypeVar("T")
 ROUND = 1 << 21  # answers that a shard gives in one round, at most
 
 
@@ -255,9 +248,8 @@ class SpreadSearcher(BaseSearcher):
         """Return the best ``k`` items of each query of a one-field index."""
         size, rankings = max(1, ROUND // max(k, 1)), []
         for first in range(0, max(len(queries), 1), size):
-            shared = ([*queries[first : first + size]], k, choice)
-            rounds = self._round(find_many, self._parted(None), shared)
-            merged = _merged(rounds, k)
+            asked = [*queries[first : first + size]]
+            merged = _merged(self._round(find_many, asked, k, choice), k)
             rankings.append(replace(merged, queries=merged.queries + first))
         return Ranking(*_columns(rankings))
 
@@ -267,41 +259,34 @@ class SpreadSearcher(BaseSearcher):
         """Return the ``k`` items with the largest products with a vector."""
         if not isinstance(weights, Mapping):
             raise Mistake("weights were made ready for one machine: give a mapping")
-        shared = (dict(weights), k, every)
-        return self._best(multiply, self._parted(None), shared)
+        return self._best(self._round(multiply, dict(weights), k, every), k)
 
     def answer(self, question: Question, k: int) -> tuple[Ints, Floats]:
         """Return the best ``k`` items of those that a question describes."""
-        priors, sent = self._parted(question.prior), _sent(question)
-        return self._best(answer, priors, (sent, k))
+        priors = self._parted(question.prior)
+        return self._best(self._round(answer, _sent(question), k, parts=priors), k)
 
     def explain_answer(self, question: Question, item: int) -> Explanation:
         """Take apart the score that ``answer`` gives an item: ask its shard."""
         self.require_item(item)
-        priors, shared = self._parted(question.prior), (_sent(question), item)
-        explanations = self._round(explain, priors, shared)
-        explanation: Explanation = next(filter(None, explanations))
-        return explanation
+        priors, sent = self._parted(question.prior), _sent(question)
+        return next(filter(None, self._round(explain, sent, item, parts=priors)))
 
     def ask(self, query: str, k: int, options: Mapping[str, Any]) -> list[Hit]:
         """Answer a query of the language that makes no ``Question``."""
-        shared = (query, k, options)
-        return self.hits(*self._best(ask, self._parted(None), shared))
+        return self.hits(*self._best(self._round(ask, query, k, options), k))
 
     def lengthen(
-        self,
-        queries: Sequence[Mapping[str, float]],
-        top_documents: Sequence[TopDocuments],
-        feedback: Feedback,
+        self, queries: Sequence[Answered], feedback: Feedback
     ) -> list[dict[str, float]]:
         """Return each query expanded by terms of its best documents."""
         none = np.empty(0, np.int64)
-        items = np.unique(np.concatenate([none, *(b.items for b in top_documents)]))
+        items = np.unique(np.concatenate([none, *(best.items for _, best in queries)]))
         local_items = [items[(a <= items) & (items < b)] - a for a, b in self._extents]
-        words = list(dict.fromkeys(term for terms in queries for term in terms))
-        excerpts = self._round(excerpt, local_items, (words,))
+        words = list(dict.fromkeys(term for terms, _ in queries for term in terms))
+        excerpts = self._round(excerpt, words, parts=local_items)
         field, longer = Prepared(_field(excerpts, items)), []
-        for terms, best in zip(queries, top_documents, strict=True):
+        for terms, best in queries:
             here = replace(best, items=np.searchsorted(items, best.items))
             longer.append(expand(field, terms, here, feedback))
         return longer
@@ -310,25 +295,18 @@ class SpreadSearcher(BaseSearcher):
         """Let the workers forget the shards."""
         self._shards = None
 
-    def _best(
-        self,
-        work: Callable[..., Ranking],
-        per_shard: Sequence[Any],
-        shared: tuple[Any, ...],
-    ) -> tuple[Ints, Floats]:
-        """The best among all shards' best, as many as ``shared[1]`` says."""
-        merged = _merged(self._round(work, per_shard, shared), shared[1])
-        return merged.items, merged.scores
-
     def _round(
-        self,
-        work: Callable[..., Any],
-        per_shard: Sequence[Any],
-        shared: tuple[Any, ...],
-    ) -> list[Any]:
-        """One round: a message to each shard, with its own argument."""
-        messages = [Message(work, each, shared) for each in per_shard]
+        self, work: Callable[..., T], *shared: Any, parts: Sequence[Any] | None = None
+    ) -> list[T]:
+        """One round: a message to each shard; parts : first arguments, one for each."""
+        first = [()] * len(self._extents) if parts is None else zip(parts, strict=True)
+        messages = [Message(work, (*part, *shared)) for part in first]
         return self._machines.ask(apply, self._opened(), arguments=messages)
+
+    def _best(self, rankings: Sequence[Ranking], k: int) -> tuple[Ints, Floats]:
+        """The best among all shards' best."""
+        merged = _merged(rankings, k)
+        return merged.items, merged.scores
 
     def _opened(self) -> RemoteObjects:
         if self._shards is None:

@@ -1,10 +1,5 @@
 """How good is this order?"""
 
-from classmark.measures.agreement import cohen_kappa as cohen_kappa
-from classmark.measures.agreement import jaccard_distance as jaccard_distance
-from classmark.measures.agreement import kappa_of as kappa_of
-from classmark.measures.agreement import krippendorff_alpha as krippendorff_alpha
-from classmark.measures.agreement import masi_distance as masi_distance
 from classmark.measures.categories import CategoryTally as CategoryTally
 from classmark.measures.categories import RelevantRanks as RelevantRanks
 from classmark.measures.categories import category_ranking as category_ranking
@@ -32,7 +27,12 @@ from classmark.measures.retrieval import retrieval as retrieval
 from classmark.measures.retrieval import retrieval_per_query as retrieval_per_query
 from classmark.measures.significance import Outcome as Outcome
 from classmark.measures.significance import bootstrap_interval as bootstrap_interval
+from classmark.measures.significance import cohen_kappa as cohen_kappa
+from classmark.measures.significance import jaccard_distance as jaccard_distance
+from classmark.measures.significance import kappa_of as kappa_of
+from classmark.measures.significance import krippendorff_alpha as krippendorff_alpha
 from classmark.measures.significance import macro_t_test as macro_t_test
+from classmark.measures.significance import masi_distance as masi_distance
 from classmark.measures.significance import micro_sign_test as micro_sign_test
 from classmark.measures.significance import paired_t_test as paired_t_test
 from classmark.measures.significance import randomisation_test as randomisation_test

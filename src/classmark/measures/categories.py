@@ -1,8 +1,8 @@
-"""Measures of ranked categories: for each document, on average and rank by rank."""
+"""Measures of ranked categories, rank by rank, and against preferences."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +11,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from classmark.arrays import Array, Bools, Floats, Ints
 from classmark.measures.retrieval import Measure, parse_for
+from classmark.preferences.graph import NAMES as GRAPH_LOSSES
+from classmark.preferences.graph import (
+    Edge,
+    Loss,
+    PreferenceGraph,
+    decompose,
+    long_name,
+)
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.ranking import BLOCK, numbers, order
 from classmark.sparse import Rows, keep_values, take
+from classmark.validation import renamed
 
 SCORES_AT_ONCE = 1 << 18  # scores looked at together
 FEW = 64  # up to so many labels, counting for each is faster than sorting all scores
@@ -152,22 +161,59 @@ def _mean(values: Array, starts: Array, sizes: Array) -> Floats:
     return np.asarray(np.add.reduceat(values.astype(np.float64), starts) / sizes)
 
 
-Edge = tuple[int, int]
+@renamed(decomposition="loss")
+def ranking_error(
+    scores: ArrayLike,
+    graph: PreferenceGraph | Sequence[Iterable[Edge]],
+    loss: Loss | None = None,
+) -> float:
+    """Return the share of groups with a violated preference, in [0, 1].
 
+    err = (1/s) · #{k : f(init e) ≤ f(term e) for some edge e of group k}; a tie
+    violates; without groups it is 0 [DekelManningSinger03]. Layered graphs are measured
+    layer by layer, without listing their edges.
 
-def ranking_error(scores: ArrayLike, groups: Sequence[Iterable[Edge]]) -> float:
-    """Return the share of groups with a violated preference [DekelManningSinger03].
+    scores : shape (n_labels,), of one document;  graph : a graph, and as the loss
+    "zero-one", "disagreement" ("dis"), "domination" ("dom"), "dominated" ("dme"), or a
+    function from a graph to groups of its edges; or the groups themselves, without a
+    loss: lists of edges (init, term).
 
-    err = (1/s) · #{g : f(init) ≤ f(term) for some edge (init, term) of group g}; a tie
-    violates. The groups decide what is counted: all edges in one group, the zero-one
-    error; each edge alone, the disagreement; the edges out of one label, the domination
-    error; the edges into one label, the dominated error. No group at all: 0.
-
-    scores : shape (k,), of one document;  groups : lists of edges (init, term).
-
+    >>> graph = PreferenceGraph.multilabel(4, [0, 1])
+    >>> ranking_error([4.0, 2.0, 3.0, 1.0], graph, "domination")
+    0.5
+    >>> ranking_error([4.0, 2.0, 3.0, 1.0], graph, "disagreement")
+    0.25
     >>> ranking_error([0.3, 0.2, 0.1], [[(0, 1), (0, 2)], [(2, 1)]])
     0.5
     """
+    f = numbers(scores)
+    if not isinstance(graph, PreferenceGraph):
+        return _violated(f, graph)
+    if f.shape != (graph.n_labels,):
+        raise Mistake(
+            f"scores has shape {f.shape}, the graph {graph.n_labels} labels: give the "
+            "scores of one document, one for each label"
+        )
+    name = long_name(loss)
+    if graph.levels is None or name not in GRAPH_LOSSES:
+        return _violated(f, decompose(graph, loss))  # type: ignore[arg-type]
+    compared = graph.levels >= 0
+    f, levels = f[compared], graph.levels[compared]
+    steps = np.unique(levels)
+    if name == "disagreement":
+        wrong, groups = _misplaced_pairs(f, levels)
+    else:
+        if name == "dominated":
+            f, levels, steps = -f, -levels, -steps[::-1]
+        wrong = _not_above(f[np.newaxis], levels[np.newaxis], steps[1:])[0]
+        groups = int(np.count_nonzero(levels > steps[:1]))
+    if name == "zero-one":
+        return float(wrong > 0)
+    return float(wrong / groups) if groups else 0.0
+
+
+def _violated(f: Array, groups: Sequence[Iterable[Edge]]) -> float:
+    """The share of groups of edges with one that the scores violate."""
     listed = [list(group) for group in groups]
     if not listed:
         return 0.0
@@ -177,7 +223,6 @@ def ranking_error(scores: ArrayLike, groups: Sequence[Iterable[Edge]]) -> float:
             f"groups, group {int(np.argmin(sizes))} has no edge: leave empty groups out"
         )
     edges = np.array([edge for group in listed for edge in group], dtype=np.int64)
-    f = numbers(scores)
     if f.ndim != 1:
         raise Mistake(
             f"scores has {f.ndim} dimensions: give the scores of one document, and "
@@ -194,6 +239,57 @@ def ranking_error(scores: ArrayLike, groups: Sequence[Iterable[Edge]]) -> float:
         )
     violated = f[inits] <= f[terms]
     return float(np.logical_or.reduceat(violated, np.cumsum(sizes) - sizes).mean())
+
+
+def violated_groups(scores: Floats, levels: Rows, loss: str) -> Floats:
+    """Per document, the groups of the loss with an unsatisfied preference.
+
+    scores : (n, labels), for "svm" with the thresholds taken off;  levels : Rows of
+    levels 1, 2, … as :func:`classmark.preferences.labels.levels_from` gives them
+    [AiolliSebastianiSperduti08]. Ties are violations.
+
+    >>> from classmark.preferences.labels import levels_from
+    >>> violated_groups(np.array([[1.0, 2.0, 0.0]]), levels_from([[0, 2]]), "dom")
+    array([2.])
+    """
+    place = levels.to_scipy().toarray()
+    if loss == "svm":
+        wrong = np.where(place > 0, scores <= 0, scores >= 0)
+        return np.asarray(wrong.sum(axis=1), dtype=np.float64)
+    positive = np.unique(place[place > 0])
+    not_highest = np.concatenate([[0.0], positive[:-1]])
+    rows = zip(scores, np.maximum(place, 0), strict=True)
+    counts: dict[str, Callable[[], Floats]] = {
+        "dis": lambda: np.array([_misplaced_pairs(*row)[0] for row in rows]),
+        "dom": lambda: _not_above(scores, place, positive),
+        "dme": lambda: _not_above(-scores, -place, -not_highest),
+    }
+    if loss not in {*counts, "dom-dme"}:
+        names = [*counts, "dom-dme"]
+        raise Mistake(f"loss {loss!r} has no count of its own: use {names}")
+    return np.asarray(sum(counts[name]() for name in loss.split("-")), np.float64)
+
+
+def _not_above(scores: Floats, place: Array, levels: Array) -> Floats:
+    """Labels of these levels that are not above all labels of lower levels."""
+    wrong = np.zeros(len(scores))
+    for level in levels:
+        best_below = np.where(place < level, scores, -np.inf).max(axis=1)
+        here = place == level
+        wrong += (here & (scores <= best_below[:, None])).sum(axis=1)
+    return wrong
+
+
+def _misplaced_pairs(f: Floats, levels: Array) -> tuple[int, int]:
+    """Labels that are not above one of a lower level, pair by pair; and all pairs."""
+    wrong = edges = 0
+    lower = np.empty(0)
+    for step in np.unique(levels):
+        level_scores = f[levels == step]
+        wrong += int((len(lower) - np.searchsorted(lower, level_scores)).sum())
+        edges += len(lower) * len(level_scores)
+        lower = np.sort(np.concatenate([lower, level_scores]))
+    return wrong, edges
 
 
 MEANS = (

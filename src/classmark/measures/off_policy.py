@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from classmark.arrays import Floats
 from classmark.measures.significance import sign_test
 from classmark.measures.stopping import require_share
-from classmark.preferences.clicks import require_shown
+from classmark.preferences.labels import require_shown
 from classmark.problems import Mistake
 from classmark.validation import Seed, generator
 

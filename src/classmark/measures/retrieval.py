@@ -266,10 +266,11 @@ def ndcg(judged: JudgedRun, cutoff: int | None = None) -> Floats:
     return share(dcg, _dcg(judged.ideal, judged.ideal_grades, cutoff, size))
 
 
+MANNING = "ManningRaghavanSchutze08"
 _DECLARED = (
     Declaration(
         "AP",
-        "ManningRaghavanSchutze08",
+        MANNING,
         ("map", "average_precision", "avgp"),
         cutoff="may",
         empty=0.0,
@@ -278,18 +279,11 @@ _DECLARED = (
     Declaration(
         "RR", "Voorhees99", ("mrr",), cutoff="may", empty=0.0, compute=reciprocal_rank
     ),
-    Declaration(
-        "WTA",  # is the first one relevant?
-        "ManningRaghavanSchutze08",
-        empty=0.0,
-        compute=lambda judged, _: precision(judged, 1),
+    Declaration(  # is the first one relevant?
+        "WTA", MANNING, empty=0.0, compute=lambda judged, _: precision(judged, 1)
     ),
-    Declaration(
-        "P", "ManningRaghavanSchutze08", cutoff="must", empty=0.0, compute=precision
-    ),
-    Declaration(
-        "R", "ManningRaghavanSchutze08", cutoff="must", empty=0.0, compute=recall
-    ),
+    Declaration("P", MANNING, cutoff="must", empty=0.0, compute=precision),
+    Declaration("R", MANNING, cutoff="must", empty=0.0, compute=recall),
     Declaration("PRBEP", "Joachims05", ("rprec",), empty=0.0, compute=break_even),
     Declaration("nDCG", "JarvelinKekalainen02", cutoff="may", empty=0.0, compute=ndcg),
     Declaration("Loss1", "CrammerSinger03", larger_is_better=False),
@@ -304,7 +298,7 @@ _DECLARED = (
     Declaration("F1", "VanRijsbergen79", averaged=True),
     Declaration("Precision", "VanRijsbergen79", averaged=True),
     Declaration("Recall", "VanRijsbergen79", averaged=True),
-    Declaration("Accuracy", "ManningRaghavanSchutze08"),
+    Declaration("Accuracy", MANNING),
     Declaration("Detected", "Babbar14"),
     Declaration("BAcc", "Babbar14", ("accuracy_bound",)),
     Declaration("TreeError", "DekelKeshetSinger04", larger_is_better=False),

@@ -1,4 +1,4 @@
-"""Labels and grades in every shape, and the levels that follow from them.
+"""Labels and grades in every shape, the levels that follow, and what clicks prefer.
 
 A label is a judgment on (document, category); its grade is positive: 1 for "belongs",
 2 for "primary", whatever a graded source says.
@@ -11,12 +11,13 @@ level −1: they are compared with none.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Collection, Hashable, Iterable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from classmark.arrays import Ints
+from classmark.arrays import Bools, Ints
 from classmark.preferences.graph import PreferenceGraph
 from classmark.problems import Mistake
 from classmark.sparse import Rows, keep_values, rows_from
@@ -251,3 +252,77 @@ def rows_of_levels(levels: Sequence[Ints], n_labels: int) -> Rows:
         np.concatenate([np.empty(0), *values]).astype(np.float32),
         n_labels,
     )
+
+
+Item = TypeVar("Item", bound=Hashable)
+STRATEGIES = (
+    "clicked-over-skipped",
+    "last-click-over-skipped-above",
+    "click-over-previous",
+    "skip-above",
+)
+
+
+def click_preferences(
+    shown: Sequence[Item],
+    clicked: Collection[Item],
+    strategy: str = "clicked-over-skipped",
+) -> list[tuple[Item, Item]]:
+    """Return (winner, loser) for a list d_1, d_2, … and the set C clicked in it.
+
+    A click says little alone; with what was passed over it says more. Each strategy
+    compares a clicked document with some that were not [JoachimsEtAl05].
+
+    - ``clicked-over-skipped``: every clicked one over every other;
+    - ``last-click-over-skipped-above``: the lowest clicked one over the others above;
+    - ``click-over-previous``: a clicked one over the one just above, d_i over d_{i−1};
+    - ``skip-above``: every clicked one over the others above it.
+
+    No loser was clicked. C is a set: the order in which ``clicked`` comes says nothing,
+    the last click is the lowest.
+
+    >>> click_preferences(["a", "b", "c", "d"], {"b", "d"}, "skip-above")
+    [('b', 'a'), ('d', 'a'), ('d', 'c')]
+    """
+    place = {item: at for at, item in enumerate(shown)}
+    if len(place) < len(shown):
+        twice = next(item for at, item in enumerate(shown) if place[item] != at)
+        raise Mistake(f"shown has {twice!r} twice: give each document once")
+    require_shown(place, clicked)
+    flags = [item in clicked for item in shown]
+    return [
+        (shown[winner], shown[loser])
+        for _, winner, loser in np.argwhere(preferred_places(flags, strategy)).tolist()
+    ]
+
+
+def require_shown(shown: Collection[Item], clicked: Collection[Item]) -> None:
+    """Refuse clicks on what was not shown."""
+    for item in clicked:
+        if item not in shown:
+            raise Mistake(
+                f"clicked has {item!r}, which is not in shown: give what was there"
+            )
+
+
+def preferred_places(clicked: ArrayLike, strategy: str) -> Bools:
+    """Say of many lists at once which place wins against which.
+
+    clicked : shape (lists, places), or (places,) for one list;  return : shape
+    (lists, places, places), [list, winner, loser].
+    """
+    if strategy not in STRATEGIES:
+        raise Mistake(
+            f"strategy {strategy!r} is not known: use {', '.join(STRATEGIES)}"
+        )
+    flags = np.atleast_2d(np.asarray(clicked, np.bool_))
+    places = flags.shape[1]
+    wins: Bools = flags[:, :, np.newaxis] & ~flags[:, np.newaxis, :]
+    if strategy == "click-over-previous":
+        wins &= np.eye(places, k=-1, dtype=np.bool_)
+    elif strategy != "clicked-over-skipped":
+        wins &= np.tri(places, k=-1, dtype=np.bool_)
+    if strategy == "last-click-over-skipped-above":
+        not_above = np.cumsum(flags[:, ::-1], axis=1)[:, ::-1]
+        wins &= (not_above == 1)[:, :, np.newaxis]
+    return wins

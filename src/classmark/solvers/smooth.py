@@ -248,8 +248,7 @@ class LossState:
             both = np.log(self.down), np.log(self.up)
         pulled = (self.down > 0) | (self.up > 0)
         ratio = np.subtract(*both, out=np.zeros_like(self.down), where=pulled)
-        cut: Floats = np.clip(0.5 * ratio, -LARGEST_STEP, LARGEST_STEP)
-        return cut
+        return np.asarray(np.clip(0.5 * ratio, -LARGEST_STEP, LARGEST_STEP))
 
 
 def widest(documents: DocumentLoss, C: float | None = None) -> float:
@@ -383,7 +382,14 @@ class _Newton(Ascent):
         direction, _ = cg(
             curved, -self.slope, rtol=0.0, atol=0.1 * self.size, maxiter=PRODUCTS
         )
-        self._go(direction)
+        before = self._value(self.weights, self.margins)
+        falls, change = float(self.slope @ direction), self._margins(direction) - 1
+        for length in 0.5 ** np.arange(HALVINGS):  # as far as lowers the objective
+            place = self.weights + length * direction
+            margins = self.margins + length * change
+            if self._value(place, margins) <= before + 1e-4 * length * falls:
+                self.weights, self.margins = place, margins
+                break
         self.n_iter += 1
         self._look()
 
@@ -402,18 +408,6 @@ class _Newton(Ascent):
     def _value(self, w: Floats, margins: Floats) -> float:
         losses = self.prices * np.maximum(margins, 0) ** 2
         return 0.5 * float(w @ w) + float(losses.sum())
-
-    def _go(self, step: Floats) -> None:
-        """As far along a step as lowers the objective."""
-        before = self._value(self.weights, self.margins)
-        falls, change, length = float(self.slope @ step), self._margins(step) - 1, 1.0
-        for _ in range(HALVINGS):
-            place = self.weights + length * step
-            margins = self.margins + length * change
-            if self._value(place, margins) <= before + 1e-4 * length * falls:
-                self.weights, self.margins = place, margins
-                return
-            length /= 2
 
     def _spread(self, values: Floats) -> Floats:
         return np.append(self.XT @ values, values.sum())

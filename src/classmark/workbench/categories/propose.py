@@ -13,8 +13,12 @@ import numpy as np
 
 from classmark.arrays import Ints
 from classmark.clusters.agglomerative import Agglomerative
-from classmark.clusters.kmeans import SphericalKMeans, choose_n_clusters, name_clusters
-from classmark.clusters.mixture import SoftMixture
+from classmark.clusters.kmeans import (
+    SoftMixture,
+    SphericalKMeans,
+    choose_n_clusters,
+    name_clusters,
+)
 from classmark.problems import Mistake
 from classmark.sparse import Rows, take
 from classmark.taxonomy.tree import Category

@@ -360,14 +360,14 @@ def _online(
     terms: int | None,
     machines: Machines | None,
 ) -> ExampleRanking:
-    from classmark.examples.online import TERMS, Online
+    from classmark.examples.query import TERMS, Online
 
     method, no = start.method or "auto", list(answers.no)
     positive = list(dict.fromkeys([*start.examples, *answers.yes]))
     searches.acts_of(positive, no)
     finder: Any = Online(index)
     if machines is not None:
-        from classmark.machines.examples import Offline
+        from classmark.machines.rows import Offline
 
         finder = Offline(index, machines)
     elif terms is None:

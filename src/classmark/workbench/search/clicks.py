@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from classmark.arrays import Floats
-from classmark.preferences.clicks import click_preferences
+from classmark.preferences.labels import click_preferences
 from classmark.problems import Mistake
 from classmark.workbench.store.log import as_json, now, whoami
 

@@ -26,7 +26,7 @@ from classmark.index.build import Setup, build_segments, entries, require_shards
 from classmark.index.index import Index, fill_index
 from classmark.index.segment import Segment
 from classmark.index.snapshot import PARTS, Snapshot, open_snapshot
-from classmark.links.graph import anchors
+from classmark.links.pagerank import anchors
 from classmark.machines import files
 from classmark.problems import Mistake
 from classmark.storage import Generations, open_folder, save

@@ -12,8 +12,7 @@ import numpy as np
 
 from classmark.arrays import Floats
 from classmark.formats.text_files import lines
-from classmark.links.graph import graph_of, graph_of_edges
-from classmark.links.pagerank import pagerank
+from classmark.links.pagerank import graph_of, graph_of_edges, pagerank
 from classmark.problems import Mistake, UnreadableFile
 from classmark.progress import track
 from classmark.ranking import top

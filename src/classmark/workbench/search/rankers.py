@@ -11,7 +11,7 @@ import numpy as np
 
 from classmark.figures import HUES, INK, LINE, PAPER, SOFT
 from classmark.index.query_language import Belief, parse
-from classmark.ltr.reranker import Reranker, open_reranker
+from classmark.ltr.features import Reranker, open_reranker
 from classmark.problems import Mistake
 from classmark.workbench.results import Cell, Table
 from classmark.workbench.store.log import whoami

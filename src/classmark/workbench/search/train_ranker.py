@@ -13,9 +13,8 @@ from classmark.arrays import Floats
 from classmark.evaluation import retrieval
 from classmark.formats.svmlight import read_letor, write_letor
 from classmark.ltr import normalise_per_query, training
-from classmark.ltr.judged import order_measured
-from classmark.ltr.reranker import Reranker, open_reranker, save_reranker
-from classmark.ltr.selection import select_over_queries
+from classmark.ltr.features import Reranker, open_reranker, save_reranker
+from classmark.ltr.judged import order_measured, select_over_queries
 from classmark.measures import parse
 from classmark.problems import Mistake
 from classmark.workbench.results import Cell, Table

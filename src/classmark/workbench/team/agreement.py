@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from classmark.measures.agreement import (
+from classmark.measures.significance import (
     cohen_kappa,
     jaccard_distance,
     kappa_of,

@@ -15,7 +15,12 @@ from classmark.preferences.graph import PreferenceGraph, short_name
 from classmark.preferences.labels import is_graphs, labels_from
 from classmark.problems import Mistake
 from classmark.rankers.calibration import Calibrator, held_out_scores
-from classmark.rankers.linear import LinearRanker, LogLinearRanker, Rocchio
+from classmark.rankers.linear import (
+    FixedRanker,
+    LinearRanker,
+    LogLinearRanker,
+    Rocchio,
+)
 from classmark.rankers.online import MMP, CategoryPerceptron
 from classmark.rankers.preference import PreferenceRanker, Words, lesson_of
 from classmark.ranking import top as best_of
@@ -27,6 +32,7 @@ from classmark.storage import (
     pack_strings,
     prefixed,
     save,
+    saved_settings,
     unpack_strings,
     with_prefix,
 )
@@ -359,9 +365,19 @@ class LiveTextRanker:
         stored["handles"] = np.array(list(self.handles.values()), np.int64)
         save(folder, LIVE_FORMAT, VERSION, stored, described)
 
+    @staticmethod
+    def open_to_rank(folder: Path) -> TextRanker:
+        """What a saved folder ranks by: the same scores, and nothing to learn with."""
+        saved = open_folder(folder, LIVE_FORMAT, VERSION)
+        dual = with_prefix("dual_", saved.arrays)
+        ranker = FixedRanker(np.array(dual["weights"]), dual["retired"].tolist())
+        if shift := float(dual["prices"][1]):
+            ranker.thresholds_ = np.full(len(ranker.coef_), shift)
+        return TextRanker.from_arrays(saved, LiveVectorizer, ranker)
+
     @classmethod
     def open(cls, folder: Path) -> tuple[LiveTextRanker, dict[str, Any]]:
-        """Open a saved folder; return it and the facts kept beside it."""
+        """Open a saved folder to go on; return it and the facts kept beside it."""
         saved = open_folder(folder, LIVE_FORMAT, VERSION)
         ranker = PreferenceRanker.from_params(saved.settings["parameters"])
         dual = with_prefix("dual_", saved.arrays)
@@ -373,6 +389,11 @@ class LiveTextRanker:
         opened.handles = dict(zip(ids, saved.arrays["handles"].tolist(), strict=True))
         ranker.show_stream()
         return opened, saved.settings["facts"]
+
+
+def live_facts(folder: Path) -> dict[str, Any]:
+    """The facts kept beside a saved live ranker, whose arrays are not looked at."""
+    return dict(saved_settings(folder, LIVE_FORMAT, VERSION)["facts"])
 
 
 @cache

@@ -104,8 +104,10 @@ def saved_vectors(project: Project) -> DocumentVectors | None:
 def are_saved(project: Project) -> bool:
     """Whether the vectors were made before, of the documents there are now."""
     folder = _generations(project).current()
-    state = None if folder is None else storage.saved_settings(folder).get("state")
-    return bool(state == state_of(project))
+    if folder is None:
+        return False
+    settings = storage.saved_settings(folder, FORMAT, VERSION)
+    return bool(settings.get("state") == state_of(project))
 
 
 def words_behind(text: str, analyzer: Analyzer) -> dict[str, str]:

@@ -24,6 +24,7 @@ from classmark.rankers.text_ranker import (
     LiveTextRanker,
     Suggestion,
     TextRanker,
+    live_facts,
     load_kernels,
 )
 from classmark.storage import sync_folder
@@ -154,6 +155,7 @@ class LiveLearner:
             "settings": self.settings,
             "upto": self.moment.upto,
             "used": sorted(self.used),
+            "has_learned": self.has_learned,
         }
         self.ranker.save(new, facts)
         with self.writing():
@@ -430,6 +432,8 @@ def learn_at_once(project: Project) -> Learned | None:
 
 def model_in_service(project: Project) -> TextRanker | None:
     """The live ranker, come to the last act, or the model trained last."""
+    if (model := open_to_rank(project)) is not None:
+        return model
     service = Service(project)
     service.open()
     if service.learner is not None and service.learner.has_learned:
@@ -441,15 +445,49 @@ def model_in_service(project: Project) -> TextRanker | None:
 def open_learner(project: Project) -> LiveLearner | None:
     """The live ranker as it was saved, or a new one; None where there can be none."""
     with project.store.transaction():  # nobody saves, or drops, another meanwhile
-        base, folder = base_of(project), project.lives.current()
-        if folder is not None:
+        if (folder := _saved(project)) is not None:
             ranker, facts = LiveTextRanker.open(folder)
             how, used = facts["settings"], facts["used"]
-            before = asdict(LearningSettings()) | with_loss(how)
-            if facts["base"] == base and (base or before == _settings(project)):
-                moment = LogReplay(project.store.log(), facts["upto"])
-                return LiveLearner(project, ranker, moment, base, how, used)
-        return None if base else from_nothing(project)
+            moment = LogReplay(project.store.log(), facts["upto"])
+            return LiveLearner(project, ranker, moment, facts["base"], how, used)
+        return None if base_of(project) else from_nothing(project)
+
+
+def open_to_rank(project: Project) -> TextRanker | None:
+    """What the live ranker as it was saved ranks by; None: it is to learn first.
+
+    One that was saved before it said whether it has learned anything is opened to
+    learn, as ever.
+    """
+    store = project.store
+    with store.transaction():  # nobody saves, or drops, another meanwhile
+        if (folder := _saved(project)) is None:
+            return None
+        if acts_waiting(project) or not live_facts(folder).get("has_learned"):
+            return None
+        model, rows = LiveTextRanker.open_to_rank(folder), store.category_rows()
+    names = {str(number): row["id"] for number, row in rows.items() if row["stands"]}
+    model.categories = [names.get(key, f"\0{key}") for key in model.categories]
+    return with_votes(project, model)
+
+
+def acts_waiting(project: Project) -> int | None:
+    """How many acts the live ranker learns first; None where the ranker is not live."""
+    folder = project.lives.current()
+    if folder is None and base_of(project):
+        return None
+    upto = -1 if folder is None else live_facts(folder)["upto"]
+    acts = "SELECT count(*) FROM judgments WHERE seq > ?"
+    return int(project.store.run(acts, (upto,)).fetchone()[0])
+
+
+def _saved(project: Project) -> Path | None:
+    """The folder of the live ranker, if it goes with the model and settings of now."""
+    base, folder = base_of(project), project.lives.current()
+    if folder is None or (facts := live_facts(folder))["base"] != base:
+        return None
+    before = asdict(LearningSettings()) | with_loss(facts["settings"])
+    return folder if base or before == _settings(project) else None
 
 
 def from_nothing(project: Project) -> LiveLearner | None:

@@ -228,6 +228,41 @@ def test_many_acts_at_once_are_learned_with_the_next_decision(project):
     assert rebuild(project).rows[0]["difference"] == 0.0
 
 
+def test_what_has_come_to_the_last_act_ranks_without_what_it_learned_from(
+    project, monkeypatch
+):
+    teach_all(project)
+    edit.add(project, Category("honey", "Honey", "bees"))
+    say(project, "b2", "honey", reject=("bread",))
+    edit.merge(project, "candles", "bread")
+    edit.rename(project, "bread", new_id="loaves")
+    edit.retire(project, "honey")
+    learn_at_once(project)
+    texts = [*TEXTS.values(), "wick and honey", "nothing"]
+    learner = open_learner(project)
+    expected = learner.model()
+    with monkeypatch.context() as patched:
+        patched.setattr(live, "Service", None)  # it would open the learner
+        model = project.model()
+    assert model.categories == expected.categories
+    assert np.array_equal(model.scores(texts), expected.scores(texts))
+    assert [model.suggest(t) for t in texts] == [expected.suggest(t) for t in texts]
+
+
+def test_a_live_ranker_of_an_older_version_is_opened_to_learn(project, monkeypatch):
+    teach_all(project)
+    expected = suggest(project, "honey")
+    facts = live.live_facts
+
+    def older(folder):
+        return {k: v for k, v in facts(folder).items() if k != "has_learned"}
+
+    monkeypatch.setattr(live, "live_facts", older)
+    assert live.open_to_rank(project) is None
+    with Project(project.folder) as again:
+        assert suggest(again, "honey") == expected
+
+
 DECIDE = """
 import sys
 from pathlib import Path

@@ -73,7 +73,7 @@ def deferred() -> Iterator[None]:
 
 
 with deferred():
-    from classmark import compiled, spreading
+    from classmark import compiled, progress
     from classmark.machines import cluster
     from classmark.machines.cluster import Machines
     from classmark.workbench import project as projects
@@ -272,7 +272,7 @@ class WorkerOptions:
     def started(self) -> Iterator[Machines | None]:
         """Start workers, or go to those that are there; None without any.
 
-        What is spread inside (``classmark.spreading``) is spread over them; the address
+        What is spread inside (``classmark.progress``) is spread over them; the address
         of the page that shows what they do is printed.
         """
         if self.workers is not None and self.on is not None:
@@ -293,7 +293,7 @@ class WorkerOptions:
             opened = cluster.Machines.at(self.on)
         else:
             opened = cluster.Machines.local(self.workers or 0, dashboard=self.dashboard)
-        with opened as machines, spreading.spread_by(machines):
+        with opened as machines, progress.spread_by(machines):
             if machines.dashboard is not None:
                 page = machines.dashboard
                 typer.echo(f"the workers are to be seen at {page}", err=True)

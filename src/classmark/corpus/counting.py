@@ -12,6 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import Array, Bools, Ints, bounds_of, words_of, zeros
+from classmark.corpus.documents import (
+    GrowingVocabulary,
+    Vocabulary,
+    join_terms,
+    order_terms,
+)
 from classmark.corpus.kernels import (
     ARENA,
     BASE,
@@ -27,17 +33,10 @@ from classmark.corpus.kernels import (
     number_tokens,
     scatter_entries,
 )
-from classmark.corpus.vocabulary import (
-    GrowingVocabulary,
-    Vocabulary,
-    join_terms,
-    order_terms,
-)
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.sparse import Rows
-from classmark.text.analyzer import Analyzer
-from classmark.text.tokens import fold, kinds
+from classmark.text import Analyzer, fold, kinds
 
 _BLOCK = 1 << 18
 

@@ -26,7 +26,7 @@ from classmark.solvers.smooth import (
 )
 from classmark.sparse import Csr, Rows, rows_from
 from classmark.validation import renamed, require_k, require_numbers
-from classmark.weighting.formulas import rocchio_weights
+from classmark.weighting.vectorizer import rocchio_weights
 
 DENSE_LIMIT = 1 << 29  # weights: 4 GiB in float64
 

@@ -36,9 +36,9 @@ from classmark.storage import (
     unpack_strings,
     with_prefix,
 )
-from classmark.text.tokens import words
+from classmark.text import words
 from classmark.weighting.live import LiveVectorizer
-from classmark.weighting.vectorizer import Vectorizer
+from classmark.weighting.vectorizer import FixedVectorizer, Vectorizer
 
 FORMAT, LIVE_FORMAT = "classmark text ranker", "classmark live text ranker"
 VERSION = 1
@@ -87,7 +87,7 @@ class TextRanker:
 
     def __init__(
         self,
-        vectorizer: Vectorizer | LiveVectorizer,
+        vectorizer: Vectorizer | FixedVectorizer,
         ranker: LinearRanker,
         categories: Sequence[str],
     ) -> None:
@@ -274,7 +274,7 @@ class LiveTextRanker:
             raise Mistake(
                 "only the learner plm learns from every decision: train with plm"
             )
-        if isinstance(vectorizer, LiveVectorizer):
+        if isinstance(vectorizer, FixedVectorizer):
             raise Mistake("this ranker is live already: teach it")
         ranker.begin_stream()
         live = cls(LiveVectorizer.start(vectorizer), ranker, trained.categories)
@@ -373,7 +373,7 @@ class LiveTextRanker:
         ranker = FixedRanker(np.array(dual["weights"]), dual["retired"].tolist())
         if shift := float(dual["prices"][1]):
             ranker.thresholds_ = np.full(len(ranker.coef_), shift)
-        return TextRanker.from_arrays(saved, LiveVectorizer, ranker)
+        return TextRanker.from_arrays(saved, FixedVectorizer, ranker)
 
     @classmethod
     def open(cls, folder: Path) -> tuple[LiveTextRanker, dict[str, Any]]:

@@ -86,7 +86,7 @@ class Curves:
 def collection(data: Path | None = None) -> Split:
     """Load ModApté, without the documents that have no category."""
     from classmark.datasets import load
-    from classmark.text.analyzer import Analyzer
+    from classmark.text import Analyzer
     from classmark.weighting.vectorizer import Vectorizer
 
     dataset = load("reuters-21578", data, split="modapte")

@@ -86,7 +86,7 @@ from classmark.solvers.hinge import Hinges as Hinges
 from classmark.sparse import Rows as Rows
 from classmark.taxonomy.tree import Lineage as Lineage
 from classmark.taxonomy.tree import Taxonomy as Taxonomy
-from classmark.text.analyzer import Analyzer as Analyzer
+from classmark.text import Analyzer as Analyzer
 from classmark.weighting.live import Drift as Drift
 from classmark.weighting.live import LiveVectorizer as LiveVectorizer
 from classmark.weighting.vectorizer import Vectorizer as Vectorizer

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.corpus.vocabulary import join_terms
+from classmark.corpus.documents import join_terms
 from classmark.index import kernels_postings as fast
 from classmark.index.postings import Words, field_of
 from classmark.index.search import Searcher

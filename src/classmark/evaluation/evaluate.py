@@ -23,12 +23,12 @@ from classmark.measures.ranking_errors import violated_groups
 from classmark.preferences.graph import short_name
 from classmark.preferences.labels import levels_from
 from classmark.problems import Mistake
+from classmark.progress import spread
 from classmark.rankers.calibration import ENOUGH, crossed_calibration_error
 from classmark.rankers.preference import PreferenceRanker
 from classmark.rankers.text_ranker import TextRanker
 from classmark.ranking import BLOCK, top
 from classmark.sparse import Rows, rows_from, take
-from classmark.spreading import spread
 
 if TYPE_CHECKING:
     from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker

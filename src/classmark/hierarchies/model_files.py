@@ -37,9 +37,8 @@ from classmark.hierarchies.nodes import (
 )
 from classmark.hierarchies.places import Lessons, Nodes, Places, Shape
 from classmark.problems import DamagedFolder, Mistake
-from classmark.progress import track
+from classmark.progress import Spreader, spreader, track
 from classmark.sparse import Rows
-from classmark.spreading import Spreader, spreader
 from classmark.storage import (
     FolderWriter,
     is_intact,

@@ -133,7 +133,7 @@ class TopDownClassifier(Estimator):
         sparse weights.
     folder : where finished nodes are written as they come: a training that was killed
         goes on from there. In the end it holds the whole model, as ``save`` writes it.
-        Where machines were brought (``classmark.spreading``), their workers do it,
+        Where machines were brought (``classmark.progress``), their workers do it,
         each within ``memory``; without a folder, nothing is spread.
 
     The probability of a leaf is the product of softmaxes along its path, where there

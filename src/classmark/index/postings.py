@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from classmark.arrays import Array, Bools, Ints, bounds_of, cut_runs, words_of, zeros
-from classmark.corpus.vocabulary import join_terms
+from classmark.corpus.documents import join_terms
 from classmark.index.kernels_postings import (
     copy_words,
     decode_lists,

@@ -114,7 +114,7 @@ class Project:
 
         values : full name → what a form sent.
         """
-        from classmark.text.analyzer import Analyzer
+        from classmark.text import Analyzer
         from classmark.workbench.learning.fit import require
 
         settings, changes = with_form_values(read_settings(self.folder), values)

@@ -16,12 +16,12 @@ from classmark.formats.records import Record
 from classmark.problems import DamagedFolder, Mistake
 from classmark.progress import track
 from classmark.sparse import PARTS, Rows, rows_from, rows_in
-from classmark.text.tokens import fold
+from classmark.text import fold
 from classmark.weighting.vectorizer import Vectorizer
 
 if TYPE_CHECKING:
     from classmark.machines.cluster import Machines
-    from classmark.text.analyzer import Analyzer
+    from classmark.text import Analyzer
     from classmark.workbench.project import Project
 
 
@@ -116,7 +116,7 @@ def words_behind(text: str, analyzer: Analyzer) -> dict[str, str]:
     Words are told apart by a pattern here, which is quick; of scripts without blanks
     the terms are not in the answer, and are shown as they are.
 
-    >>> from classmark.text.analyzer import Analyzer
+    >>> from classmark.text import Analyzer
     >>> words_behind("Libraries lend books", Analyzer())["librari"]
     'libraries'
     """

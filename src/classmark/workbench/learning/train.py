@@ -22,7 +22,7 @@ from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
 from classmark.hierarchies.top_down import TopDownRanker
 from classmark.preferences.labels import is_graphs, labels_from
 from classmark.problems import DamagedFolder, Mistake
-from classmark.progress import track
+from classmark.progress import spread, spread_by, track
 from classmark.rankers.calibration import (
     ENOUGH,
     fitted_scale,
@@ -30,7 +30,6 @@ from classmark.rankers.calibration import (
     scored_apart,
 )
 from classmark.sparse import Rows, rows_from, take
-from classmark.spreading import spread, spread_by
 from classmark.storage import locked_file, make_folder
 from classmark.validation import byte_size
 from classmark.workbench.learning import fit, live

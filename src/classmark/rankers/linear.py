@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from classmark.arrays import Floats, Ints
-from classmark.estimator import Estimator, parameters
+from classmark.estimator import Estimator, parameters, renamed
 from classmark.kernels import scores_of
 from classmark.preferences.graph import Loss
 from classmark.preferences.labels import labels_from
@@ -25,7 +25,7 @@ from classmark.solvers.smooth import (
     require_penalty,
 )
 from classmark.sparse import Csr, Rows, rows_from
-from classmark.validation import renamed, require_k, require_numbers
+from classmark.validation import require_k, require_numbers
 from classmark.weighting.vectorizer import rocchio_weights
 
 DENSE_LIMIT = 1 << 29  # weights: 4 GiB in float64

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from classmark.arrays import Floats, Ints
-from classmark.estimator import Estimator, parameters
+from classmark.estimator import Estimator, parameters, renamed
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.sparse import Rows, keep_columns, rows_from, take, transpose
-from classmark.validation import Seed, generator, renamed, require_k, require_numbers
+from classmark.validation import Seed, generator, require_k, require_numbers
 
 
 class Unit(NamedTuple):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import Array, Floats
-from classmark.estimator import Estimator, parameters
+from classmark.estimator import Estimator, parameters, renamed
 from classmark.hierarchies.nodes import NOWHERE, fit_margins, fit_node, in_use, require
 from classmark.hierarchies.places import categories_in, numbered, require_one_each
 from classmark.preferences.labels import labels_from
@@ -22,7 +22,7 @@ from classmark.rankers.preference import PreferenceRanker
 from classmark.ranking import order
 from classmark.ranking import top as best_of
 from classmark.sparse import Rows, keep_columns, rows_from, take
-from classmark.validation import byte_size, renamed, require_k, require_numbers
+from classmark.validation import byte_size, require_k, require_numbers
 
 COUNTS = 3  # arrays as large as the weights that counting holds
 CELLS = 1 << 23  # scores held together: 64 MiB

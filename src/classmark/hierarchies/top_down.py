@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from classmark.arrays import Floats, Ints, ranges
-from classmark.estimator import Estimator, parameters
+from classmark.estimator import Estimator, parameters, renamed
 from classmark.hierarchies.flat import share_right
 from classmark.hierarchies.kernels import all_leaves, best_first, descend, node_scores
 from classmark.hierarchies.model_files import (
@@ -45,7 +45,7 @@ from classmark.rankers.linear import Evidence, LinearRanker, documents_like
 from classmark.ranking import order
 from classmark.sparse import Rows, rows_from, take
 from classmark.taxonomy.tree import Taxonomy
-from classmark.validation import renamed, require_k, require_numbers
+from classmark.validation import require_k, require_numbers
 
 BLOCK = 1 << 24  # scores of leaves that are held together
 KEPT = ("base", "beam", "C", "drop", "n_jobs", "memory", "scale", "tol")

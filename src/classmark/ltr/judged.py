@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from classmark.arrays import Floats, Ints
-from classmark.estimator import Estimator
+from classmark.estimator import Estimator, renamed
 from classmark.measures.retrieval import JudgedRun, Measure, measured
 from classmark.problems import Mistake
 from classmark.ranking import rank
 from classmark.solvers.pairs import Runs
 from classmark.sparse import Rows, rows_from, take
-from classmark.validation import renamed
 
 
 @dataclass(frozen=True, slots=True)

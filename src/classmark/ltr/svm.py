@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from classmark.arrays import Floats, Ints
-from classmark.estimator import parameters
+from classmark.estimator import parameters, renamed
 from classmark.ltr.judged import (
     Judged,
     LinearQueryRanker,
@@ -20,7 +20,6 @@ from classmark.problems import Mistake
 from classmark.solvers.hinge import Hinges, ascend
 from classmark.solvers.pairs import GradedPairs, ListedPairs, Pairs, hinges_of_pairs
 from classmark.sparse import Rows, rows_from, with_constant
-from classmark.validation import renamed
 
 CUTOFF = 10
 

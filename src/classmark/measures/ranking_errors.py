@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from classmark.arrays import Array, Floats
+from classmark.estimator import renamed
 from classmark.measures import categories as measured
 from classmark.preferences.graph import (
     NAMES,
@@ -19,7 +20,6 @@ from classmark.preferences.graph import (
 from classmark.problems import Mistake
 from classmark.ranking import numbers
 from classmark.sparse import Rows
-from classmark.validation import renamed
 
 
 @renamed(decomposition="loss")

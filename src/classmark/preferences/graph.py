@@ -14,8 +14,8 @@ from typing import Any, Self
 import numpy as np
 
 from classmark.arrays import Floats, Ints
+from classmark.estimator import renamed
 from classmark.problems import Mistake
-from classmark.validation import renamed
 
 Edge = tuple[int, int]
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from classmark.arrays import Rows
 from classmark.evaluation.figures import induced_curves
 from classmark.hierarchies.flat import CrammerSingerSVM, owners_of
 from classmark.hierarchies.hr_svm import HierarchicalSVM
@@ -31,7 +32,6 @@ from classmark.measures import (
     micro_sign_test,
 )
 from classmark.progress import track
-from classmark.sparse import Rows
 from reproductions.report import Reproduction
 from reproductions.tree_sets import SETS, HierarchicalSet, hierarchical_set
 

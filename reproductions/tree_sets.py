@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from classmark.weighting.formulas import plain_idf
 
+from classmark.arrays import Rows, keep_columns, rows_from, take
 from classmark.corpus.documents import train_test
 from classmark.datasets import Dataset, DatasetPart, load
 from classmark.measures.classification import (
@@ -20,7 +21,6 @@ from classmark.measures.classification import (
 )
 from classmark.measures.significance import macro_t_test, micro_sign_test
 from classmark.problems import Mistake
-from classmark.sparse import Rows, keep_columns, rows_from, take
 from classmark.taxonomy.tree import Taxonomy
 from classmark.weighting.vectorizer import Vectorizer
 

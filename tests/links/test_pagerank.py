@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from classmark.arrays import Rows, rows_from
 from classmark.datasets import load
 from classmark.links.graph import graph_of_edges
 from classmark.links.pagerank import METHODS, pagerank
 from classmark.problems import Mistake
-from classmark.sparse import Rows, rows_from
 from oracles import links as slow
 
 ways = pytest.mark.parametrize("method", METHODS)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.synthetic_rows import SyntheticRows, synthetic_rows
+from classmark.arrays import stack, take
 from classmark.corpus.documents import Document
 from classmark.examples.query import METHODS, ExampleQuery
 from classmark.formats.records import Record
@@ -11,7 +12,6 @@ from classmark.index.index import Index
 from classmark.machines.examples import Offline
 from classmark.machines.rows import SpreadRows
 from classmark.problems import Mistake
-from classmark.sparse import stack, take
 from classmark.workbench.examples.like import (
     Answers,
     SearchStart,

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from classmark.arrays import rows_from
 from classmark.corpus.documents import folds
 from classmark.evaluation.evaluate import LabelledTexts, evaluate_each, select_cost
 from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker, chosen
@@ -15,7 +16,6 @@ from classmark.rankers.calibration import held_out_scores
 from classmark.rankers.linear import Rocchio
 from classmark.rankers.preference import PreferenceRanker
 from classmark.rankers.text_ranker import TextRanker
-from classmark.sparse import rows_from
 from classmark.taxonomy.tree import Taxonomy
 from classmark.weighting.vectorizer import Vectorizer
 from classmark.workbench.learning.evaluate import evaluate_project, evaluate_strategies

@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
+from classmark.arrays import take
 from classmark.datasets.dataset import Dataset, DatasetPart
 from classmark.examples.query import ExampleQuery
 from classmark.problems import Mistake
-from classmark.sparse import take
 from reproductions import qbme
 from reproductions.qbme import (
     COST,

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from classmark.arrays import rows_from
 from classmark.problems import Mistake
 from classmark.solvers import precision_recall
 from classmark.solvers.cutting_planes import (
@@ -23,7 +24,6 @@ from classmark.solvers.precision_recall import (
     literal_scale,
     oracle_of,
 )
-from classmark.sparse import rows_from
 from oracles import cutting as slow
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Floats, Ints, Rows, rows_from
 from classmark.clusters.kmeans import (
     Clusterer,
     SphericalKMeans,
@@ -17,7 +17,6 @@ from classmark.clusters.kmeans import (
 from classmark.estimator import parameters
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.sparse import Rows, rows_from
 from classmark.validation import Seed, generator, require_numbers
 
 #: Log of the weights, (k,), and of the terms' chances, (features, k).

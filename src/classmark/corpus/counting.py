@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Array, Bools, Ints, bounds_of, words_of, zeros
+from classmark.arrays import Array, Bools, Ints, Rows, bounds_of, words_of, zeros
 from classmark.corpus.documents import (
     GrowingVocabulary,
     Vocabulary,
@@ -35,7 +35,6 @@ from classmark.corpus.kernels import (
 )
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.sparse import Rows
 from classmark.text import Analyzer, fold, kinds
 
 _BLOCK = 1 << 18
@@ -65,7 +64,7 @@ class Statistics:
 def statistics(counts: Rows) -> Statistics:
     """Compute the statistics of a block of counts.
 
-    >>> from classmark.sparse import rows_from
+    >>> from classmark.arrays import rows_from
     >>> collection = statistics(rows_from([[2.0, 1.0], [0.0, 1.0], [3.0, 0.0]]))
     >>> collection.document_frequency.tolist(), collection.average_unique
     ([2, 2], 1.3333333333333333)

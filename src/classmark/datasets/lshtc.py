@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from classmark.arrays import Rows, rows_from, transpose
 from classmark.datasets.dataset import (
     Dataset,
     DatasetPart,
@@ -24,7 +25,6 @@ from classmark.formats.records import Examples
 from classmark.formats.svmlight import read_lshtc
 from classmark.formats.taxonomies import read_hierarchy
 from classmark.problems import Mistake
-from classmark.sparse import Rows, rows_from, transpose
 
 Counts = tuple[tuple[int, float], ...]  # (page, count), pages increasing
 Task = tuple[Rows, Rows]  # pages and category descriptions, as counts of its words

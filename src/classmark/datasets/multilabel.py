@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from classmark.arrays import take
 from classmark.datasets.dataset import (
     Dataset,
     DatasetPart,
@@ -22,7 +23,6 @@ from classmark.formats.records import Examples
 from classmark.formats.svmlight import read_svmlight
 from classmark.formats.taxonomies import read_names
 from classmark.problems import Mistake
-from classmark.sparse import take
 
 
 def divided(examples: Examples) -> tuple[DatasetPart, DatasetPart]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Floats, Ints, Rows, rows_from, stack
 from classmark.estimator import Estimator, parameters
 from classmark.examples.problem import empty
 from classmark.examples.query import ExampleQuery
@@ -18,7 +18,6 @@ from classmark.index.vectors import Products, mean_vector, vectors_of
 from classmark.problems import Mistake
 from classmark.ranking import top
 from classmark.solvers.smooth import squared_hinges
-from classmark.sparse import Rows, rows_from, stack
 from classmark.validation import require_numbers
 
 

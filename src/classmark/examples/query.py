@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Floats, Ints, Rows, rows_from, stack
 from classmark.estimator import TINY, Estimator, parameters
 from classmark.examples import auto
 from classmark.examples.auto import biased
@@ -32,7 +32,6 @@ from classmark.solvers.precision_recall import (
     balanced_scale,
     oracle_of,
 )
-from classmark.sparse import Rows, rows_from, stack
 from classmark.validation import require_numbers
 
 NEED_NOTHING = ("centroid", "one-class")

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Array, Floats
+from classmark.arrays import Array, Floats, Rows, keep_columns, rows_from, take
 from classmark.estimator import Estimator, parameters, renamed
 from classmark.hierarchies.nodes import NOWHERE, fit_margins, fit_node, in_use, require
 from classmark.hierarchies.places import categories_in, numbered, require_one_each
@@ -21,7 +21,6 @@ from classmark.rankers.linear import Evidence, LinearRanker, documents_like
 from classmark.rankers.preference import PreferenceRanker
 from classmark.ranking import order
 from classmark.ranking import top as best_of
-from classmark.sparse import Rows, keep_columns, rows_from, take
 from classmark.validation import byte_size, require_k, require_numbers
 
 COUNTS = 3  # arrays as large as the weights that counting holds

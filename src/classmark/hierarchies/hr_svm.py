@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Floats, Ints, Rows, rows_from, transpose, with_constant
 from classmark.estimator import parameters
 from classmark.hierarchies.flat import LinearClassifier
 from classmark.hierarchies.nodes import in_use
@@ -18,7 +18,6 @@ from classmark.hierarchies.taxonomy_ranker import require_taxonomy
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.solvers.hinge import Hinges, ascend
-from classmark.sparse import Rows, rows_from, transpose, with_constant
 from classmark.taxonomy.tree import Taxonomy
 from classmark.validation import byte_size, require_numbers
 

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from classmark.arrays import Floats, Ints, ranges
+from classmark.arrays import Floats, Ints, Rows, ranges, rows_from, take
 from classmark.estimator import Estimator, parameters, renamed
 from classmark.hierarchies.flat import share_right
 from classmark.hierarchies.kernels import all_leaves, best_first, descend, node_scores
@@ -43,7 +43,6 @@ from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.rankers.linear import Evidence, LinearRanker, documents_like
 from classmark.ranking import order
-from classmark.sparse import Rows, rows_from, take
 from classmark.taxonomy.tree import Taxonomy
 from classmark.validation import require_k, require_numbers
 

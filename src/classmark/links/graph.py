@@ -9,10 +9,17 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from classmark.arrays import Array, Floats, Ints, bounds_of
+from classmark.arrays import (
+    Array,
+    Floats,
+    Ints,
+    Rows,
+    bounds_of,
+    require_finite,
+    rows_from,
+)
 from classmark.links.kernels import share_out
 from classmark.problems import Mistake
-from classmark.sparse import Rows, require_finite, rows_from
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array, csr_matrix

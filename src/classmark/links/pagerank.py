@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from classmark.arrays import Array, Floats
+from classmark.arrays import Array, Floats, Rows
 from classmark.links.graph import Incoming, incoming_links
 from classmark.links.kernels import follow_links, relax_pages
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.sparse import Rows
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array, csr_matrix

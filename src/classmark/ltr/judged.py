@@ -10,13 +10,12 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Floats, Ints, Rows, rows_from, take
 from classmark.estimator import Estimator, renamed
 from classmark.measures.retrieval import JudgedRun, Measure, measured
 from classmark.problems import Mistake
 from classmark.ranking import rank
 from classmark.solvers.pairs import Runs
-from classmark.sparse import Rows, rows_from, take
 
 
 @dataclass(frozen=True, slots=True)

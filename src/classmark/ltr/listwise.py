@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Floats, Ints, Rows, rows_from
 from classmark.ltr.judged import (
     Judged,
     LinearQueryRanker,
@@ -21,7 +21,6 @@ from classmark.problems import Mistake
 from classmark.solvers.cutting_planes import linear
 from classmark.solvers.pairs import GradedPairs
 from classmark.solvers.smooth import Objective, minimise
-from classmark.sparse import Rows, rows_from
 
 
 def top_one(

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Floats, Ints, Rows, rows_from, take
 from classmark.corpus.documents import cross_validate
 from classmark.corpus.documents import folds as parted
 from classmark.evaluation.retrieval import settings_of
 from classmark.ltr.judged import QueryRanker, numbers, order_measured, query_numbers
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.sparse import Rows, rows_from, take
 from classmark.validation import Seed, generator
 
 

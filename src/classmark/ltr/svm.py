@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Floats, Ints, Rows, rows_from, with_constant
 from classmark.estimator import parameters, renamed
 from classmark.ltr.judged import (
     Judged,
@@ -19,7 +19,6 @@ from classmark.ltr.judged import (
 from classmark.problems import Mistake
 from classmark.solvers.hinge import Hinges, ascend
 from classmark.solvers.pairs import GradedPairs, ListedPairs, Pairs, hinges_of_pairs
-from classmark.sparse import Rows, rows_from, with_constant
 
 CUTOFF = 10
 

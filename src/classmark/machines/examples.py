@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from classmark.arrays import Ints
+from classmark.arrays import Ints, Rows
 from classmark.examples.online import IndexExamples, OnlineResult, document_numbers
 from classmark.examples.query import ExampleQuery
 from classmark.index.index import Index
@@ -15,7 +15,6 @@ from classmark.machines.cluster import Machines
 from classmark.machines.portion import of_index
 from classmark.machines.rows import SpreadRows
 from classmark.problems import Mistake
-from classmark.sparse import Rows
 
 
 class Offline(IndexExamples):

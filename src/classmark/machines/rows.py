@@ -26,7 +26,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Floats, Ints, Rows, rows_from, stack, take
 from classmark.examples.problem import Collection
 from classmark.machines import portion as work
 from classmark.machines.cluster import Machines
@@ -50,7 +50,6 @@ from classmark.solvers.hinge import (
     picked,
     started,
 )
-from classmark.sparse import Rows, rows_from, stack, take
 
 ROUNDS = 300  # the most to be made
 PASSES = 4  # of a worker in a round: few, the step that follows being common to all

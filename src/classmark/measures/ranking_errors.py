@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from classmark.arrays import Array, Floats
+from classmark.arrays import Array, Floats, Rows
 from classmark.estimator import renamed
 from classmark.measures import categories as measured
 from classmark.preferences.graph import (
@@ -19,7 +19,6 @@ from classmark.preferences.graph import (
 )
 from classmark.problems import Mistake
 from classmark.ranking import numbers
-from classmark.sparse import Rows
 
 
 @renamed(decomposition="loss")

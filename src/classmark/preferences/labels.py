@@ -16,10 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from classmark.arrays import Ints
+from classmark.arrays import Ints, Rows, keep_values, rows_from
 from classmark.preferences.graph import PreferenceGraph
 from classmark.problems import Mistake
-from classmark.sparse import Rows, keep_values, rows_from
 
 
 def labels_from(

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Csr, Floats, Ints, Rows, rows_from
 from classmark.estimator import Estimator, parameters, renamed
 from classmark.kernels import scores_of
 from classmark.preferences.graph import Loss
@@ -24,7 +24,6 @@ from classmark.solvers.smooth import (
     minimise,
     require_penalty,
 )
-from classmark.sparse import Csr, Rows, rows_from
 from classmark.validation import require_k, require_numbers
 from classmark.weighting.vectorizer import rocchio_weights
 

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Array, Floats, Ints
+from classmark.arrays import Array, Floats, Ints, Rows, rows_from, take, with_constant
 from classmark.estimator import parameters
 from classmark.preferences.graph import (
     LOSSES,
@@ -45,7 +45,6 @@ from classmark.solvers.preference import (
 )
 from classmark.solvers.preference_live import LiveDual, from_batch, from_nothing
 from classmark.solvers.preference_sparse import SparseDual
-from classmark.sparse import Rows, rows_from, take, with_constant
 from classmark.validation import require_numbers
 
 Problem = ImplicitDual | ExplicitDual | CompositeDual | SparseDual

@@ -11,12 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Floats, Ints, Rows
 from classmark.problems import Mistake
 from classmark.solvers.ascent import Ascent, Solution
 from classmark.solvers.hinge import as_parts
 from classmark.solvers.kernels_hinge import combine, maximise_dual, multiply
-from classmark.sparse import Rows
 
 
 class Linear(NamedTuple):
@@ -39,7 +38,7 @@ def dot(first: Floats, second: Floats) -> float:
 def linear(parts: Sequence[Rows]) -> Linear:
     """The two products of some matrices; rows of coefficient 0 cost nothing.
 
-    >>> from classmark.sparse import rows_from
+    >>> from classmark.arrays import rows_from
     >>> X = linear([rows_from([[1.0, 2.0]]), rows_from([[0.0, 3.0]])])
     >>> X.product(np.array([1.0, 1.0])).tolist(), X.back(np.ones(2)).tolist()
     ([3.0, 3.0], [1.0, 5.0])
@@ -189,7 +188,7 @@ def cutting_planes(
     does, to begin with.
 
     >>> from classmark.solvers.precision_recall import oracle_of
-    >>> from classmark.sparse import rows_from
+    >>> from classmark.arrays import rows_from
     >>> X = linear([rows_from([[2.0, 0.0]]), rows_from([[0.0, 0.5], [0.0, 1.0]])])
     >>> found = cutting_planes(X, oracle_of("balanced", 1, 2), 6.0)
     >>> found.weights.round(3).tolist(), round(found.objective, 4)

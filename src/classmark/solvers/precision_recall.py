@@ -32,13 +32,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from classmark.arrays import Floats
+from classmark.arrays import Floats, Rows
 from classmark.problems import Mistake
 from classmark.solvers.ascent import Solution
 from classmark.solvers.cutting_planes import Oracle, Plane, cutting_planes, dot, linear
 from classmark.solvers.hinge import HingeAscent, Hinges, Table
 from classmark.solvers.kernels_hinge import margins_of, product_loss, worst_table
-from classmark.sparse import Rows
 from classmark.validation import Seed, generator
 
 
@@ -196,7 +195,7 @@ def ascend_precision(
     relative to the objective. It starts from Rocchio's duals; the weights are Σ_P dual
     · x − Σ_U dual · x.
 
-    >>> from classmark.sparse import rows_from
+    >>> from classmark.arrays import rows_from
     >>> P, U = rows_from([[1.0, 0.0]]), rows_from([[0.6, 0.8], [0.0, 1.0]])
     >>> found = ascend_precision([P, U], 6.0, tol=1e-6)
     >>> found.weights.round(3).tolist(), round(found.objective, 4)

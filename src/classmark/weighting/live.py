@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Array, Floats, Ints
+from classmark.arrays import Array, Floats, Ints, Rows, stack
 from classmark.corpus.counting import Statistics
 from classmark.corpus.documents import GrowingVocabulary
 from classmark.problems import Mistake
-from classmark.sparse import Rows, stack
 from classmark.weighting.vectorizer import (
     FREQUENCIES,
     IN_FORCE,

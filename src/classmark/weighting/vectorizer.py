@@ -14,7 +14,19 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from classmark.arrays import Array, Floats, Ints, cut_runs
+from classmark.arrays import (
+    Array,
+    Csr,
+    Floats,
+    Ints,
+    Rows,
+    cut_runs,
+    keep_columns,
+    rows_from,
+    stack,
+    take,
+    transpose,
+)
 from classmark.corpus.counting import (
     Statistics,
     checked,
@@ -27,15 +39,6 @@ from classmark.estimator import Estimator, parameters
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.sparse import (
-    Csr,
-    Rows,
-    keep_columns,
-    rows_from,
-    stack,
-    take,
-    transpose,
-)
 from classmark.text import Analyzer, analyzer_from
 
 WEIGHTINGS = ("binary", "count", "tf", "log", "tfidf", "log-tfidf", "pivoted")
@@ -156,7 +159,7 @@ def weigh(
     where the values go (also the counts' own values, when they are no longer needed).
 
     >>> from classmark.corpus.counting import statistics
-    >>> from classmark.sparse import rows_from
+    >>> from classmark.arrays import rows_from
     >>> counts = rows_from([[3.0, 4.0], [0.0, 1.0]])
     >>> weigh(counts, statistics(counts), "count").values.round(1).tolist()
     [0.6000000238418579, 0.800000011920929, 1.0]

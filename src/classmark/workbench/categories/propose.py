@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from classmark.arrays import Ints
+from classmark.arrays import Ints, Rows, take
 from classmark.formats.records import Record
 from classmark.problems import Mistake
-from classmark.sparse import Rows, take
 from classmark.taxonomy.tree import Category
 from classmark.workbench.categories.edit import require_open, split
 from classmark.workbench.examples.vectors import (

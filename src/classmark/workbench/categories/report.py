@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from classmark.arrays import rows_from
 from classmark.hierarchies.held_out import NodeLearner
 from classmark.hierarchies.places import places_of
 from classmark.hierarchies.pruning import PruningOptions, pruning_report
@@ -17,7 +18,6 @@ from classmark.hierarchies.report import (
     taxonomy_report,
 )
 from classmark.problems import Mistake
-from classmark.sparse import rows_from
 from classmark.workbench.learning.fit import TEST, labelled, part_of
 from classmark.workbench.results import FACTS, Cell, Evaluated, Table
 

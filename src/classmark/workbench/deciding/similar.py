@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from classmark.arrays import Floats
+from classmark.arrays import Floats, take
 from classmark.problems import Mistake
 from classmark.ranking import top
-from classmark.sparse import take
 from classmark.workbench.deciding.decide import Decision, decide
 from classmark.workbench.deciding.queue import queue
 from classmark.workbench.examples.open_searches import AT_ONCE
@@ -20,7 +19,7 @@ from classmark.workbench.results import Cell, Logged, Table
 from classmark.workbench.store.log import Act, whoami
 
 if TYPE_CHECKING:
-    from classmark.sparse import Rows
+    from classmark.arrays import Rows
     from classmark.workbench.project import Project
     from classmark.workbench.team.desk import Desk
 
@@ -181,7 +180,7 @@ def nearly_same(desk: Desk, document: str) -> list[Alike]:
 def cosines_to(rows: Rows, at: int) -> Floats:
     """⟨x, c⟩ for each row x of unit length and the row c at a place, shape (n,).
 
-    >>> from classmark.sparse import rows_from
+    >>> from classmark.arrays import rows_from
     >>> cosines_to(rows_from([[0.6, 0.8], [1.0, 0.0]]), 0).round(1).tolist()
     [1.0, 0.6]
     """

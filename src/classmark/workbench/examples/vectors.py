@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from classmark import storage
+from classmark.arrays import PARTS, Rows, rows_from, rows_in
 from classmark.corpus.documents import Document
 from classmark.examples.problem import Collection
 from classmark.formats.records import Record
 from classmark.problems import DamagedFolder, Mistake
 from classmark.progress import track
-from classmark.sparse import PARTS, Rows, rows_from, rows_in
 from classmark.text import fold
 from classmark.weighting.vectorizer import Vectorizer
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Floats, Ints, Rows, rows_from, take
 from classmark.corpus.documents import folds
 from classmark.hierarchies.back_off import BackOff
 from classmark.hierarchies.rerank import Votes
@@ -29,7 +29,6 @@ from classmark.rankers.calibration import (
     sample_tests,
     scored_apart,
 )
-from classmark.sparse import Rows, rows_from, take
 from classmark.storage import locked_file, make_folder
 from classmark.validation import byte_size
 from classmark.workbench.learning import fit, live

@@ -77,7 +77,7 @@ with deferred():
     from classmark.machines import cluster
     from classmark.machines.cluster import Machines
     from classmark.workbench import project as projects
-    from classmark.workbench.learning import live
+    from classmark.workbench.learning import live, models
     from classmark.workbench.project import Project
 
 
@@ -244,7 +244,7 @@ def is_small(project: Project, documents: int = 1, text: str = "") -> bool:
     if project.settings.store.url or store.path.stat().st_size > BYTES:
         return False
     if documents:
-        waiting = live.acts_waiting(project)
+        waiting = models.acts_waiting(project)
         documents += SCORES + 1 if waiting is None else waiting
     categories, longest, total = store.run(
         "SELECT (SELECT count(*) FROM categories), "

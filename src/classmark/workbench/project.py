@@ -157,6 +157,10 @@ def _tree(project: Project) -> Taxonomy:
 
 
 def _model(project: Project) -> TextRanker | None:
+    from classmark.workbench.learning.models import open_to_rank
+
+    if (model := open_to_rank(project)) is not None:
+        return model
     from classmark.workbench.learning.live import model_in_service
 
     return model_in_service(project)

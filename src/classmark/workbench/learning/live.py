@@ -24,7 +24,6 @@ from classmark.rankers.text_ranker import (
     LiveTextRanker,
     Suggestion,
     TextRanker,
-    live_facts,
     load_kernels,
 )
 from classmark.storage import sync_folder
@@ -32,7 +31,13 @@ from classmark.taxonomy.tree import ACTIVE, taxonomy_of
 from classmark.validation import byte_size
 from classmark.weighting.live import LiveVectorizer
 from classmark.workbench.learning import fit
-from classmark.workbench.learning.models import trained_model, with_votes
+from classmark.workbench.learning.models import (
+    base_of,
+    saved_live,
+    settings_from_nothing,
+    trained_model,
+    with_votes,
+)
 from classmark.workbench.results import Learned, Logged
 from classmark.workbench.settings import LearningSettings, with_loss
 from classmark.workbench.store.log import LogReplay
@@ -267,11 +272,6 @@ class LiveLearner:
         return self.numbers.index(number)
 
 
-def base_of(project: Project) -> str:
-    """The name of the trained model in service; "" where there is none."""
-    return getattr(project.models.current(), "name", "")
-
-
 def _last_lesson(store: Store) -> int:
     """The last act that re-visits were noted of; -1 before the first."""
     (seq,) = store.run("SELECT coalesce(max(seq), -1) FROM lessons").fetchone()
@@ -432,8 +432,6 @@ def learn_at_once(project: Project) -> Learned | None:
 
 def model_in_service(project: Project) -> TextRanker | None:
     """The live ranker, come to the last act, or the model trained last."""
-    if (model := open_to_rank(project)) is not None:
-        return model
     service = Service(project)
     service.open()
     if service.learner is not None and service.learner.has_learned:
@@ -445,49 +443,12 @@ def model_in_service(project: Project) -> TextRanker | None:
 def open_learner(project: Project) -> LiveLearner | None:
     """The live ranker as it was saved, or a new one; None where there can be none."""
     with project.store.transaction():  # nobody saves, or drops, another meanwhile
-        if (folder := _saved(project)) is not None:
+        if (folder := saved_live(project)) is not None:
             ranker, facts = LiveTextRanker.open(folder)
             how, used = facts["settings"], facts["used"]
             moment = LogReplay(project.store.log(), facts["upto"])
             return LiveLearner(project, ranker, moment, facts["base"], how, used)
         return None if base_of(project) else from_nothing(project)
-
-
-def open_to_rank(project: Project) -> TextRanker | None:
-    """What the live ranker as it was saved ranks by; None: it is to learn first.
-
-    One that was saved before it said whether it has learned anything is opened to
-    learn, as ever.
-    """
-    store = project.store
-    with store.transaction():  # nobody saves, or drops, another meanwhile
-        if (folder := _saved(project)) is None:
-            return None
-        if acts_waiting(project) or not live_facts(folder).get("has_learned"):
-            return None
-        model, rows = LiveTextRanker.open_to_rank(folder), store.category_rows()
-    names = {str(number): row["id"] for number, row in rows.items() if row["stands"]}
-    model.categories = [names.get(key, f"\0{key}") for key in model.categories]
-    return with_votes(project, model)
-
-
-def acts_waiting(project: Project) -> int | None:
-    """How many acts the live ranker learns first; None where the ranker is not live."""
-    folder = project.lives.current()
-    if folder is None and base_of(project):
-        return None
-    upto = -1 if folder is None else live_facts(folder)["upto"]
-    acts = "SELECT count(*) FROM judgments WHERE seq > ?"
-    return int(project.store.run(acts, (upto,)).fetchone()[0])
-
-
-def _saved(project: Project) -> Path | None:
-    """The folder of the live ranker, if it goes with the model and settings of now."""
-    base, folder = base_of(project), project.lives.current()
-    if folder is None or (facts := live_facts(folder))["base"] != base:
-        return None
-    before = asdict(LearningSettings()) | with_loss(facts["settings"])
-    return folder if base or before == _settings(project) else None
 
 
 def from_nothing(project: Project) -> LiveLearner | None:
@@ -498,7 +459,7 @@ def from_nothing(project: Project) -> LiveLearner | None:
     vectorizer = LiveVectorizer(project.settings.text.analyzer, learning.weighting)
     ranker = PreferenceRanker(learning.loss, learning.C or USUAL_C, time_budget=BUDGET)
     live = LiveTextRanker(vectorizer, ranker)
-    return LiveLearner(project, live, LogReplay(), "", _settings(project))
+    return LiveLearner(project, live, LogReplay(), "", settings_from_nothing(project))
 
 
 def from_model(
@@ -526,13 +487,6 @@ def trained_at(
         # the first models were trained before there were strategies
         how = LearningSettings(**{"strategy": fit.PLAIN} | with_loss(settings))
     return detail.get("upto"), how
-
-
-def _settings(project: Project) -> dict[str, Any]:
-    """What a ranker that begins with nothing depends on."""
-    text = project.settings.text
-    reading = {"analyzer": text.analyzer, "fields": list(text.fields)}
-    return asdict(project.settings.learning) | reading
 
 
 def _why_later(project: Project) -> str:

@@ -32,7 +32,13 @@ from classmark.rankers.calibration import (
 from classmark.storage import locked_file, make_folder
 from classmark.validation import byte_size
 from classmark.workbench.learning import fit, live
-from classmark.workbench.learning.models import Beside, open_model, save_model, voted
+from classmark.workbench.learning.models import (
+    Beside,
+    base_of,
+    open_model,
+    save_model,
+    voted,
+)
 from classmark.workbench.results import Cell, Revoted, Table, Trained
 from classmark.workbench.store.log import LogReplay, whoami
 
@@ -431,7 +437,7 @@ def rebuild(project: Project) -> Table:
     that goes down a tree learns nothing between two trainings: it is trained again on
     what the log said then, and compared.
     """
-    base = live.base_of(project)
+    base = base_of(project)
     upto, how = live.trained_at(project, base) if base else (None, None)
     if how and fit.by_nodes(how) and how.strategy not in fit.DESCENDING:
         raise Mistake(
@@ -506,7 +512,7 @@ def _present(project: Project) -> live.LiveLearner | str:
 
 def _compare_trees(project: Project, moment: LogReplay, fitted: TrainedModel) -> Table:
     """Compare the scores of documents that a top-down model learned from."""
-    before = open_model(project.models.folder / live.base_of(project))
+    before = open_model(project.models.folder / base_of(project))
     texts = [
         project.text_of(project.store.record(id_)) for id_ in fitted.ids[:COMPARED]
     ]

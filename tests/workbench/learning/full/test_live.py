@@ -17,7 +17,7 @@ from classmark.workbench.deciding.decide import Decision, decide
 from classmark.workbench.deciding.history import history
 from classmark.workbench.deciding.queue import queue
 from classmark.workbench.deciding.suggest import suggest
-from classmark.workbench.learning import live
+from classmark.workbench.learning import live, models
 from classmark.workbench.learning.live import (
     and_learn,
     from_nothing,
@@ -252,13 +252,13 @@ def test_what_has_come_to_the_last_act_ranks_without_what_it_learned_from(
 def test_a_live_ranker_of_an_older_version_is_opened_to_learn(project, monkeypatch):
     teach_all(project)
     expected = suggest(project, "honey")
-    facts = live.live_facts
+    facts = models.live_facts
 
     def older(folder):
         return {k: v for k, v in facts(folder).items() if k != "has_learned"}
 
-    monkeypatch.setattr(live, "live_facts", older)
-    assert live.open_to_rank(project) is None
+    monkeypatch.setattr(models, "live_facts", older)
+    assert models.open_to_rank(project) is None
     with Project(project.folder) as again:
         assert suggest(again, "honey") == expected
 

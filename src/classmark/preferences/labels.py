@@ -110,9 +110,6 @@ def number_labels(
     return numbered
 
 
-FEW = 16  # labels that a layered graph may leave out
-
-
 def levels_from(
     Y: Any, n_documents: int | None = None, n_labels: int | None = None
 ) -> Rows:
@@ -209,9 +206,7 @@ def is_graphs(Y: Any) -> bool:
 
 def are_layered(graphs: Sequence[PreferenceGraph]) -> bool:
     """Whether every graph is layered and compares all labels, or all but a few."""
-    return all(
-        g.levels is not None and np.count_nonzero(g.levels < 0) <= FEW for g in graphs
-    )
+    return all(graph.is_layered for graph in graphs)
 
 
 def checked_graphs(

@@ -15,7 +15,7 @@ from classmark.arrays import Ints, Rows, take
 from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.taxonomy.tree import Category
-from classmark.workbench.categories.edit import require_open, split
+from classmark.workbench.categories.edit import split
 from classmark.workbench.examples.vectors import (
     DocumentVectors,
     vectors_of,
@@ -68,7 +68,7 @@ def propose(
     if method not in METHODS:
         raise Mistake(f"method is {method!r}: use {', '.join(METHODS)}")
     store = project.store
-    require_open(store, [node])
+    store.require_open([node])
     collection = vectors_of(project)
     ids, rows = _documents(store, node, collection)
     if k is not None and not 2 <= k <= len(ids):
@@ -101,7 +101,7 @@ def accept(
     """
     store = project.store
     with store.transaction():
-        require_open(store, [node])
+        store.require_open([node])
         chosen = _proposal(store, node, number)
         _require_unchanged(store, node, chosen)
         id_ = chosen.id if id_ is None else id_

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.problems import DamagedFolder, MissingExtra, Mistake
-from classmark.taxonomy.tree import Category
+from classmark.taxonomy.tree import ACTIVE, Category
 from classmark.workbench.settings import StoreSettings
 from classmark.workbench.store.log import (
     BLANK,
@@ -292,6 +292,16 @@ class Store:
         else:
             remedy = f"correct its id, or run classmark taxonomy add {category}"
         raise Mistake(f"there is no category {category!r}: {remedy}")
+
+    def require_open(self, names: Iterable[str]) -> None:
+        """Refuse categories that are not there or are retired."""
+        for name in names:
+            number = self.number_of(name)
+            if self.category_rows([number])[number]["status"] != ACTIVE:
+                raise Mistake(
+                    f"category {name!r} is retired: choose another, or undo its "
+                    "retirement"
+                )
 
     def judge(self, acts: Iterable[Act], who: str) -> list[int]:
         """Append to the judgment log, all or nothing; return the acts' numbers."""

@@ -372,7 +372,7 @@ class LiveTextRanker:
         dual = with_prefix("dual_", saved.arrays)
         ranker = FixedRanker(np.array(dual["weights"]), dual["retired"].tolist())
         if shift := float(dual["prices"][1]):
-            ranker.thresholds_ = np.full(len(ranker.coef_), shift)
+            ranker.thresholds_ = np.full(dual["weights"].shape[1], shift)
         return TextRanker.from_arrays(saved, FixedVectorizer, ranker)
 
     @classmethod

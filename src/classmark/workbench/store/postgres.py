@@ -165,17 +165,15 @@ class Postgres:
         """Run one statement; one that writes, as a transaction."""
         writes = not sql.lstrip().startswith(READS)
         self._writes += writes
-        alone = writes and not self.in_transaction
-        if alone:
-            self.begin(write=True)
+        if self.in_transaction or not writes:
+            return self._execute(numbered(sql), values)
+        self.begin(write=True)
         try:
             result = self._execute(numbered(sql), values)
         except BaseException:
-            if alone:
-                self.rollback()
+            self.rollback()
             raise
-        if alone:
-            self.commit()
+        self.commit()
         return result
 
     def stream(self, sql: str) -> Iterator[Any]:

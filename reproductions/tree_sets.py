@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from classmark.weighting.formulas import plain_idf
 
 from classmark.arrays import Rows, keep_columns, rows_from, take
 from classmark.corpus.documents import train_test
@@ -22,7 +21,7 @@ from classmark.measures.classification import (
 from classmark.measures.significance import macro_t_test, micro_sign_test
 from classmark.problems import Mistake
 from classmark.taxonomy.tree import Taxonomy
-from classmark.weighting.vectorizer import Vectorizer
+from classmark.weighting.vectorizer import Vectorizer, plain_idf
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

@@ -14,13 +14,13 @@ import argparse
 import json
 from pathlib import Path
 
+from classmark.arrays import rows_from, take
 from classmark.corpus.documents import cross_validate, folds
 from classmark.hierarchies.back_off import BackOff
 from classmark.hierarchies.flat import owners_of
 from classmark.hierarchies.held_out import fitted
 from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
 from classmark.hierarchies.top_down import TopDownClassifier
-from classmark.sparse import rows_from, take
 from reproductions.tree_sets import SETS, hierarchical_set
 
 FOLDS = 5

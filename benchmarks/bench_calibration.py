@@ -9,13 +9,13 @@ import time
 
 import numpy as np
 
+from classmark.arrays import take
 from classmark.corpus.documents import folds
 from classmark.datasets import load
 from classmark.measures import calibration_error
 from classmark.preferences.labels import labels_from
 from classmark.rankers.calibration import METHODS, Calibrator, held_out_scores
 from classmark.rankers.text_ranker import learner
-from classmark.sparse import take
 from classmark.weighting.vectorizer import Vectorizer
 from classmark.workbench.learning.train import new_ranker
 from classmark.workbench.settings import LearningSettings, TextSettings

@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Rows, stack, take
 from classmark.hierarchies.top_down import TopDownClassifier
-from classmark.sparse import Rows, stack, take
 from classmark.taxonomy.tree import Taxonomy
 
 LEAVES, FEATURES, DOCUMENTS, DEPTH = 27_875, 594_158, 497_992, 6

@@ -29,8 +29,8 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
+from classmark.arrays import Rows, stack, take
 from classmark.examples.query import ExampleQuery
-from classmark.sparse import Rows, stack, take
 from reproductions.qbme_few import few, margins
 from reproductions.qbme_tasks import Task, load_task, news20
 

@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 
 import classmark as cm
+from classmark.arrays import Rows, rows_from, take
 from classmark.corpus.counting import statistics
 from classmark.preferences.labels import labels_from
-from classmark.sparse import Rows, rows_from, take
 from classmark.weighting.vectorizer import weigh
 
 SETS = {

@@ -52,7 +52,7 @@ def documents(folder: Path, name: str) -> list[tuple[str, str]]:
 def build_classmark(where: Path, texts: list[tuple[str, str]]) -> None:
     """Build with classmark."""
     from classmark.index.index import Index
-    from classmark.text.analyzer import Analyzer
+    from classmark.text import Analyzer
 
     Index.build(where, texts, memory=f"{MEMORY}MB", analyzer=Analyzer(stem="porter"))
 
@@ -61,7 +61,7 @@ def build_tantivy(where: Path, texts: list[tuple[str, str]]) -> None:
     """Build with tantivy: one writing thread."""
     import tantivy
 
-    from classmark.text.analyzer import stop_words
+    from classmark.text import stop_words
 
     chain = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
     for step in (
@@ -93,7 +93,7 @@ def build_bm25s(where: Path, texts: list[tuple[str, str]]) -> None:
     import bm25s
     import Stemmer
 
-    from classmark.text.analyzer import stop_words
+    from classmark.text import stop_words
 
     tokens = bm25s.tokenize(
         [text for _, text in texts],

@@ -25,10 +25,10 @@ from bench_plm import ANALYZER, Problem, indicator
 from bench_stream import table
 
 from classmark import PreferenceRanker
+from classmark.arrays import rows_from
 from classmark.datasets import load
 from classmark.measures import category_ranking_per_document
 from classmark.solvers.preference_live import LiveDual, from_arrays, to_arrays
-from classmark.sparse import rows_from
 from classmark.validation import generator
 from classmark.weighting.vectorizer import Vectorizer
 

@@ -26,9 +26,9 @@ from typing import Any
 
 import numpy as np
 
+from classmark.arrays import rows_from, stack
 from classmark.datasets import load
 from classmark.ltr import RankingSVM, normalise_per_query
-from classmark.sparse import rows_from, stack
 
 CS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 TOLERANCES, NEAR = (0.1, 0.01, 0.001), 1e-3

@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 from synthetic_rows import SyntheticRows, synthetic_rows
 
+from classmark.arrays import Rows, stack
 from classmark.examples.query import ExampleQuery
 from classmark.machines.cluster import Machines
 from classmark.machines.rows import SpreadRows
-from classmark.sparse import Rows, stack
 
 WIDTH, LENGTH, EXAMPLES, HIDDEN = 100_000, 50, 100, 300
 CASES = (

@@ -26,11 +26,11 @@ from typing import Any
 import numpy as np
 from bench_dmoz import BLOCK, Words, sizes_of, tree_of, weighted
 
+from classmark.arrays import Rows, stack, take
 from classmark.hierarchies.model_files import LESSONS
 from classmark.hierarchies.top_down import TopDownClassifier
 from classmark.machines.cluster import Machines
-from classmark.sparse import Rows, stack, take
-from classmark.spreading import spread_by
+from classmark.progress import spread_by
 from classmark.taxonomy.tree import Taxonomy
 
 LEAVES, DOCUMENTS, FEATURES = 12_294, 93_805, 347_255

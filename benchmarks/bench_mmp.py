@@ -21,10 +21,10 @@ import numpy as np
 from bench_plm import table
 from numpy.typing import NDArray
 
+from classmark.arrays import Rows, stack, take
 from classmark.datasets import load
 from classmark.preferences.labels import labels_from, number_labels
 from classmark.rankers.online import MMP, CategoryPerceptron, OnlineRanker
-from classmark.sparse import Rows, stack, take
 
 WORDS = 47_000
 OWN_WORDS = 300  # of each topic

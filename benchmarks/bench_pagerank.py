@@ -26,11 +26,11 @@ from bench_plm import table
 from numpy.typing import NDArray
 from scipy import sparse
 
+from classmark.arrays import Rows, rows_from
 from classmark.datasets import load
 from classmark.datasets.dataset import where
 from classmark.links import kernels
 from classmark.links.pagerank import METHODS, graph_of_edges, pagerank
-from classmark.sparse import Rows, rows_from
 
 DAMPING, TOL = 0.85, 1e-10
 CHANGE = TOL * (1 - DAMPING) / DAMPING

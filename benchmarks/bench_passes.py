@@ -21,9 +21,9 @@ from scipy.sparse import random as random_sparse
 from sklearn.preprocessing import normalize
 
 from classmark import PreferenceRanker
+from classmark.arrays import rows_from
 from classmark.evaluation.figures import power_laws
 from classmark.solvers.preference import Caps, ImplicitDual
-from classmark.sparse import rows_from
 
 WORDS = 5000
 WORDS_A_ROW = (30, 100)

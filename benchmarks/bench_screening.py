@@ -24,11 +24,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from bench_stream import table
 
+from classmark.arrays import Rows, rows_from
 from classmark.datasets import load
 from classmark.evaluation.screening import Simulated, draw_curves, simulate
 from classmark.examples.screening import Screening, StoppingRule
 from classmark.measures import paired_t_test, recall_curve
-from classmark.sparse import Rows, rows_from
 from classmark.validation import generator
 from classmark.weighting.vectorizer import Vectorizer
 

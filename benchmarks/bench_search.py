@@ -32,7 +32,7 @@ from classmark.corpus.counting import count
 from classmark.index.models import MODELS
 from classmark.index.postings import field_of
 from classmark.index.search import Searcher
-from classmark.text.analyzer import Analyzer
+from classmark.text import Analyzer
 from classmark.weighting.vectorizer import weigh
 
 FOLDER, TERMS, K = "20newsgroups-bydate", 3000, 10

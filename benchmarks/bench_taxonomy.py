@@ -33,6 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix, diags, vstack
 
+from classmark.arrays import rows_from
 from classmark.datasets import Dataset, load
 from classmark.hierarchies.flat import CrammerSingerSVM, FlatClassifier, HierarchicalSVM
 from classmark.hierarchies.rerank import RareCategoryReranker
@@ -45,7 +46,6 @@ from classmark.hierarchies.top_down import TopDownClassifier
 from classmark.measures import category_ranking
 from classmark.problems import Mistake
 from classmark.rankers.preference import PreferenceRanker
-from classmark.sparse import rows_from
 from classmark.taxonomy.tree import Taxonomy
 from classmark.weighting.vectorizer import Vectorizer
 

@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from classmark.text.analyzer import Analyzer, stop_words
+from classmark.text import Analyzer, stop_words
 from classmark.weighting.vectorizer import Vectorizer
 
 Analyze = Callable[[str], list[str]]

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from classmark.datasets.library import library_folder, library_records
 from classmark.formats.jsonl import json_lines
 from classmark.formats.test_collections import read_qrels
-from classmark.text.analyzer import Analyzer
+from classmark.text import Analyzer
 from classmark.validation import generator
 from classmark.weighting.vectorizer import Vectorizer
 from reproductions.click_model import User

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, vstack
 
-from classmark.sparse import Rows
+from classmark.arrays import Rows
 
 EVERY, EARLY = 500, (16, 32, 64, 128, 256)
 

@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Floats
-from classmark.sparse import Rows, stack
+from classmark.arrays import Floats, Rows, stack
 from classmark.validation import generator
 
 BLOCK = 1 << 15  # rows made in one go

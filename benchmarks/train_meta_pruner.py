@@ -19,12 +19,12 @@ import numpy as np
 from scipy.special import ndtr
 from sklearn.linear_model import LogisticRegression
 
+from classmark.arrays import keep_columns, rows_from, take
 from classmark.corpus.counting import statistics
 from classmark.datasets import load
 from classmark.hierarchies.held_out import Removals
 from classmark.hierarchies.places import places_of
 from classmark.hierarchies.pruning import NAMES, Described, MetaClassifier
-from classmark.sparse import keep_columns, rows_from, take
 from classmark.weighting.vectorizer import Vectorizer, weigh
 
 SETS = {

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Floats, Ints, rows_from
 from classmark.corpus.documents import folds, train_test
 from classmark.measures.categories import ranking_error
 from classmark.measures.significance import paired_t_test
@@ -27,7 +27,6 @@ from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.rankers.linear import LogLinearRanker
 from classmark.solvers.smooth import DocumentLoss, Objective, minimise
-from classmark.sparse import rows_from
 from reproductions.report import Reproduction, error_panels
 
 if TYPE_CHECKING:

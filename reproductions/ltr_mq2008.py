@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from classmark.arrays import Floats
+from classmark.arrays import Floats, Rows, stack
 from classmark.datasets.dataset import where
 from classmark.figures import HUES, LINE
 from classmark.formats.svmlight import read_letor
@@ -31,7 +31,6 @@ from classmark.ltr.judged import QueryRanker, order_measured
 from classmark.measures.significance import bootstrap_interval, paired_t_test
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.sparse import Rows, stack
 from reproductions.report import STYLE, Reproduction, save
 
 MEASURES = (*(f"ndcg@{rank}" for rank in range(1, 11)), "map")

@@ -17,17 +17,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Floats, Ints, Rows, keep_columns, rows_from
 from classmark.corpus.documents import folds
 from classmark.evaluation.figures import learning_curves, learning_panel
 from classmark.measures import category_ranking_per_document, paired_t_test
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
-from classmark.progress import track
+from classmark.progress import spread, track
 from classmark.rankers.linear import LinearRanker, Rocchio
 from classmark.rankers.online import MMP, CategoryPerceptron
-from classmark.sparse import Rows, keep_columns, rows_from
-from classmark.spreading import spread
 from classmark.weighting.vectorizer import Vectorizer, select_features
 from reproductions.report import Reproduction
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from classmark.arrays import Floats
+from classmark.arrays import Floats, rows_from
 from classmark.evaluation.evaluate import Selected, select_cost
 from classmark.evaluation.figures import rank_curves
 from classmark.measures import category_ranking, paired_t_test, precision_at_rank
@@ -24,7 +24,6 @@ from classmark.measures.categories import rank_relevant
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.rankers.preference import PreferenceRanker
-from classmark.sparse import rows_from
 from reproductions.report import Reproduction
 
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ class Curves:
 def collection(data: Path | None = None) -> Split:
     """Load ModApté, without the documents that have no category."""
     from classmark.datasets import load
-    from classmark.text.analyzer import Analyzer
+    from classmark.text import Analyzer
     from classmark.weighting.vectorizer import Vectorizer
 
     dataset = load("reuters-21578", data, split="modapte")

@@ -27,13 +27,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Floats, Ints, Rows, take
 from classmark.examples.auto import FEWEST
 from classmark.examples.query import ExampleQuery
 from classmark.figures import HUES, LINE
 from classmark.measures import paired_t_test
 from classmark.progress import track
-from classmark.sparse import Rows, take
 from classmark.validation import Seed, generator
 from reproductions.qbme_tasks import Task, measure, news20, reuters, siam
 from reproductions.report import STYLE, Reproduction, save

@@ -8,9 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from classmark.arrays import Floats
+from classmark.arrays import Floats, Rows
 from classmark.progress import track
-from classmark.sparse import Rows
 from reproductions.qbme_tasks import Task, Topic
 
 

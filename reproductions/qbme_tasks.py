@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Floats, Ints, Rows, rows_from, stack, take
 from classmark.corpus.counting import statistics
 from classmark.measures.retrieval import JudgedRun, average_precision, break_even
 from classmark.problems import Mistake
 from classmark.ranking import rank
-from classmark.sparse import Rows, rows_from, stack, take
 from classmark.validation import generator
 from classmark.weighting.vectorizer import Vectorizer, weigh
 

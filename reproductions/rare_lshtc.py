@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from classmark.arrays import Rows
 from classmark.evaluation.figures import induced_curves
 from classmark.hierarchies.flat import CrammerSingerSVM, HierarchicalSVM, owners_of
 from classmark.hierarchies.places import numbered
@@ -30,7 +31,6 @@ from classmark.measures import (
     micro_sign_test,
 )
 from classmark.progress import track
-from classmark.sparse import Rows
 from reproductions.report import Reproduction
 from reproductions.tree_sets import SETS, HierarchicalSet, hierarchical_set
 

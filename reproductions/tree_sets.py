@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from classmark.arrays import Rows, keep_columns, rows_from, take
 from classmark.corpus.documents import train_test
 from classmark.datasets import Dataset, DatasetPart, load
 from classmark.measures.classification import (
@@ -19,10 +20,8 @@ from classmark.measures.classification import (
 )
 from classmark.measures.significance import macro_t_test, micro_sign_test
 from classmark.problems import Mistake
-from classmark.sparse import Rows, keep_columns, rows_from, take
 from classmark.taxonomy.tree import Taxonomy
-from classmark.weighting.formulas import plain_idf
-from classmark.weighting.vectorizer import Vectorizer
+from classmark.weighting.vectorizer import Vectorizer, plain_idf
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

@@ -18,12 +18,12 @@ import pytest
 
 from classmark import compiled, machine_code
 
-KERNELS = re.compile(r"kernels(_\w+)?|formulas")
+KERNELS = re.compile(r"kernels(_\w+)?")
 NOTES = "CLASSMARK_KERNEL_NOTES"  # where processes note what they called
 
 
 def kernels_called_by_python():
-    """The kernels that are named outside ``kernels*.py`` and ``formulas.py``."""
+    """The kernels that are named outside ``kernels*.py``."""
     called = set()
     for source in compiled.PACKAGE.rglob("*.py"):
         if not KERNELS.fullmatch(source.stem):
@@ -50,7 +50,7 @@ def _kernels_named_in(tree):
 
 
 def _holds_kernels(alias):
-    return KERNELS.fullmatch(alias.name) is not None and alias.name != "formulas"
+    return KERNELS.fullmatch(alias.name) is not None
 
 
 def _is_kernel(name):

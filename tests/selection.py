@@ -19,7 +19,7 @@ FOLDERS = {"browser", "full", "kills", "laws", "machines", "promises"}
 FIXTURES = {"data", "postgres"}
 
 # Examples of docstrings, and modules of src, that need a package.
-EXAMPLES = {"classmark.text.analyzer.lemmas": "simplemma"}
+EXAMPLES = {"classmark.text.lemmas": "simplemma"}
 MODULES = {
     "src/classmark/machines": "distributed",
     "src/classmark/workbench/store/postgres.py": "psycopg",

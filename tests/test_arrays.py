@@ -1,8 +1,85 @@
-"""Arrays that grow keep what they hold."""
+"""Arrays that grow keep what they hold; Rows do what scipy does slowly and surely."""
 
 import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
 
-from classmark.arrays import Growing
+from classmark.arrays import Growing, keep_columns, rows_from, stack, take, transpose
+from classmark.problems import Mistake
+
+
+def matrices():
+    shapes = st.tuples(st.integers(1, 8), st.integers(1, 6), st.integers(0, 2**32 - 1))
+    return shapes.map(
+        lambda s: sparse.random_array(
+            s[:2], density=0.4, format="csr", rng=np.random.default_rng(s[2])
+        )
+    )
+
+
+@given(matrices())
+def test_there_and_back(X):
+    assert (rows_from(X).to_scipy() != X).nnz == 0
+
+
+@given(matrices())
+def test_transpose_is_scipys(X):
+    turned = transpose(rows_from(X))
+    assert (turned.to_scipy() != X.T.tocsr()).nnz == 0
+    assert all((np.diff(turned.row(i)[0]) > 0).all() for i in range(len(turned)))
+
+
+@given(matrices(), st.data())
+def test_take_is_indexing(X, data):
+    which = data.draw(st.lists(st.integers(0, X.shape[0] - 1)))
+    assert (take(rows_from(X), which).to_scipy() != X[which]).nnz == 0
+
+
+@given(matrices(), st.data())
+def test_keep_columns_is_indexing(X, data):
+    which = sorted(data.draw(st.sets(st.integers(0, X.shape[1] - 1))))
+    assert (keep_columns(rows_from(X), which).to_scipy() != X[:, which]).nnz == 0
+
+
+@given(matrices())
+def test_stack_is_vstack(X):
+    rows = rows_from(X)
+    together = stack([rows, rows])
+    assert (together.to_scipy() != sparse.vstack([X, X])).nnz == 0
+    assert stack([]).shape == (0, 0)
+
+
+def test_take_by_mask():
+    rows = rows_from([[1.0], [2.0], [3.0]])
+    assert take(rows, np.array([True, False, True])).values.tolist() == [1.0, 3.0]
+
+
+def test_unsorted_and_repeated_columns_are_put_right_without_touching_the_input():
+    X = sparse.csr_array((np.ones(3), np.array([2, 0, 2]), np.array([0, 3])), (1, 3))
+    before = X.data.copy()
+    assert rows_from(X).to_scipy().toarray().tolist() == [[1.0, 0.0, 2.0]]
+    assert (X.data == before).all()
+
+
+def test_float32_stays_and_integers_become_float64():
+    assert rows_from(np.ones((1, 1), np.float32)).values.dtype == np.float32
+    assert rows_from(np.ones((1, 1), np.int8)).values.dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("X", "said"),
+    [
+        ([1.0, 2.0], "reshape"),
+        ([["a"]], "numbers"),
+        ([[0.0], [np.nan]], "row 1"),
+        (sparse.csr_array(np.array([[1.0], [0.0], [np.inf]])), "row 2"),
+    ],
+)
+def test_bad_input_is_named(X, said):
+    with pytest.raises(Mistake, match=said):
+        rows_from(X)
 
 
 def test_growing_keeps_what_it_has_and_seldom_moves():

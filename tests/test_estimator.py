@@ -7,9 +7,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 import classmark as cm
-from classmark.estimator import Estimator
+from classmark.estimator import Estimator, renamed
 from classmark.problems import Mistake
-from classmark.validation import renamed
 
 
 class Outer(Estimator):

@@ -1,6 +1,7 @@
 # The public names and their homes: for type checkers, and for __init__.py.
 from classmark import datasets as datasets
 from classmark import measures as measures
+from classmark.arrays import Rows as Rows
 from classmark.clusters.agglomerative import Agglomerative as Agglomerative
 from classmark.clusters.agglomerative import near_duplicates as near_duplicates
 from classmark.clusters.kmeans import SoftMixture as SoftMixture
@@ -83,10 +84,9 @@ from classmark.rankers.text_ranker import TextRanker as TextRanker
 from classmark.ranking import Ranking as Ranking
 from classmark.solvers.ascent import Solution as Solution
 from classmark.solvers.hinge import Hinges as Hinges
-from classmark.sparse import Rows as Rows
 from classmark.taxonomy.tree import Lineage as Lineage
 from classmark.taxonomy.tree import Taxonomy as Taxonomy
-from classmark.text.analyzer import Analyzer as Analyzer
+from classmark.text import Analyzer as Analyzer
 from classmark.weighting.live import Drift as Drift
 from classmark.weighting.live import LiveVectorizer as LiveVectorizer
 from classmark.weighting.vectorizer import Vectorizer as Vectorizer

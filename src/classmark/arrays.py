@@ -1,21 +1,35 @@
-"""Names for the types of arrays, and arrays that grow."""
+"""Arrays: names for their types, those that grow, and the one sparse matrix, Rows.
+
+``Rows`` are what everything flows through: compressed sparse rows with 64-bit pointers
+and **uint32** columns (a numba kernel over uint32 needs no test for negative indices
+and runs at the speed of C).
+"""
 
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterable, Iterator
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from classmark.problems import Mistake
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array, csr_matrix
 
 Array: TypeAlias = NDArray[Any]
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
+Csr: TypeAlias = "csr_matrix"  # SciPy's, which is imported where it is used
 
 LINE = 64  # bytes of a cache line
 _LARGE = 1 << 21
+BLOCK = 1 << 16  # values looked at in one go
+PARTS = ("starts", "columns", "values")  # the arrays of Rows
 
 
 class Growing:
@@ -138,3 +152,199 @@ def read_only(arrays: Iterable[Array]) -> tuple[Array, ...]:
     for view in views:
         view.flags.writeable = False
     return views
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A sparse matrix of shape ``(n, width)`` in compressed rows.
+
+    Row ``i`` holds ``values[starts[i]:starts[i+1]]`` in the columns
+    ``columns[starts[i]:starts[i+1]]``, which increase strictly.
+
+    starts : int64, shape (n + 1,);  columns : uint32, shape (nnz,);
+    values : float32 or float64, shape (nnz,);  width : number of columns.
+    """
+
+    starts: Ints
+    columns: NDArray[np.uint32]
+    values: Array
+    width: int
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows, columns."""
+        return len(self), self.width
+
+    @property
+    def nnz(self) -> int:
+        """How many values are stored."""
+        return int(self.starts[-1])
+
+    def row(self, i: int) -> tuple[NDArray[np.uint32], Array]:
+        """Columns and values of row ``i``."""
+        start, end = self.starts[i], self.starts[i + 1]
+        return self.columns[start:end], self.values[start:end]
+
+    def with_width(self, width: int) -> Rows:
+        """The same values among another number of columns (arrays shared)."""
+        return Rows(self.starts, self.columns, self.values, width)
+
+    def arrays(self, name: str = "") -> dict[str, Array]:
+        """The arrays, by the names under which they are saved (see ``rows_in``)."""
+        prefix = f"{name}_" if name else ""
+        return {f"{prefix}{part}": getattr(self, part) for part in PARTS}
+
+    def to_scipy(self) -> csr_matrix:
+        """The same as ``scipy.sparse.csr_matrix`` (values and columns shared)."""
+        from scipy.sparse import csr_matrix
+
+        small = self.nnz < 2**31 and self.width < 2**31
+        kind: Any = np.int32 if small else np.int64
+        columns = self.columns.view(kind) if small else self.columns.astype(kind)
+        parts: Any = (self.values, columns, self.starts.astype(kind))
+        matrix: csr_matrix = csr_matrix(parts, shape=self.shape)
+        matrix.has_sorted_indices = True
+        matrix.has_canonical_format = True
+        return matrix
+
+
+def rows_from(X: ArrayLike | csr_array | csr_matrix, *, name: str = "X") -> Rows:
+    """Take in a dense array or scipy sparse matrix; float32 stays, else float64.
+
+    Raises a ``Mistake`` naming the argument and the row where a value is not finite.
+
+    >>> rows_from([[0.0, 2.0], [1.0, 0.0]]).columns.tolist()
+    [1, 0]
+    """
+    if isinstance(X, Rows):
+        return X
+    from scipy import sparse
+
+    if not sparse.issparse(X):
+        dense = np.asarray(X)
+        if dense.ndim != 2:
+            raise Mistake(
+                f"{name} has {dense.ndim} dimension(s): give a matrix, one row per "
+                "document (for one document: X.reshape(1, -1))"
+            )
+        if dense.dtype.kind not in "biuf":
+            raise Mistake(f"{name} holds {dense.dtype}: numbers are needed")
+        X = sparse.csr_array(dense)
+    matrix = sparse.csr_array(X)
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    kind = np.float32 if matrix.dtype == np.float32 else np.float64
+    indices = matrix.indices
+    rows = Rows(
+        matrix.indptr.astype(np.int64),
+        indices.view(np.uint32)
+        if indices.dtype == np.int32
+        else indices.astype(np.uint32),
+        matrix.data.astype(kind, copy=False),
+        int(matrix.shape[1]),
+    )
+    require_finite(rows, name=name)
+    return rows
+
+
+def rows_in(arrays: Mapping[str, Array], name: str, width: int) -> Rows:
+    """The rows that were saved as ``Rows.arrays(name)``.
+
+    >>> rows = rows_from([[0.0, 2.0]])
+    >>> rows_in(rows.arrays("words"), "words", 2).row(0)[1].tolist()
+    [2.0]
+    """
+    prefix = f"{name}_" if name else ""
+    starts, columns, values = (arrays[f"{prefix}{part}"] for part in PARTS)
+    return Rows(starts, columns, values, width)
+
+
+def require_finite(rows: Rows, *, name: str) -> None:
+    """Refuse NaN and infinity, naming the first row that has one."""
+    for start in range(0, rows.nnz, BLOCK):
+        bad = ~np.isfinite(rows.values[start : start + BLOCK])
+        if bad.any():
+            place = start + int(np.argmax(bad))
+            row = int(np.searchsorted(rows.starts, place, side="right")) - 1
+            raise Mistake(
+                f"{name}, row {row}: the value is not finite: replace NaN and infinity"
+            )
+
+
+def transpose(rows: Rows) -> Rows:
+    """Columns become rows, in O(nnz), each new row sorted.
+
+    >>> transpose(rows_from([[0.0, 2.0], [1.0, 3.0]])).values.tolist()
+    [1.0, 2.0, 3.0]
+    """
+    starts = bounds_of(np.bincount(rows.columns, minlength=rows.width))
+    order = np.argsort(rows.columns, kind="stable")
+    owner = np.repeat(np.arange(len(rows), dtype=np.uint32), np.diff(rows.starts))
+    return Rows(starts, owner[order], rows.values[order], len(rows))
+
+
+def take(rows: Rows, which: ArrayLike) -> Rows:
+    """Rows by number, or by mask, in the order given."""
+    index = np.asarray(which)
+    if index.dtype == bool:
+        index = np.flatnonzero(index)
+    index = index.astype(np.int64, copy=False)
+    lengths = np.diff(rows.starts)[index]
+    starts = bounds_of(lengths)
+    shift = np.repeat(rows.starts[index] - starts[:-1], lengths)
+    source = np.arange(starts[-1]) + shift
+    return Rows(starts, rows.columns[source], rows.values[source], rows.width)
+
+
+def stack(parts: list[Rows]) -> Rows:
+    """One below the other; the width is that of the widest."""
+    ends = np.cumsum([0] + [part.nnz for part in parts])
+    starts = [part.starts[1:] + end for part, end in zip(parts, ends, strict=False)]
+    return Rows(
+        np.concatenate([np.zeros(1, np.int64), *starts]),
+        np.concatenate([np.empty(0, np.uint32), *(part.columns for part in parts)]),
+        np.concatenate([part.values for part in parts]) if parts else np.empty(0),
+        max((part.width for part in parts), default=0),
+    )
+
+
+def keep_columns(rows: Rows, columns: ArrayLike) -> Rows:
+    """Select columns (sorted); they are renumbered from 0."""
+    selected = np.asarray(columns, dtype=np.int64)
+    number = np.full(rows.width, -1, np.int64)
+    number[selected] = np.arange(len(selected))
+    renumbered = number[rows.columns]
+    columns = renumbered.astype(np.uint32)
+    every = Rows(rows.starts, columns, rows.values, len(selected))
+    return keep_values(every, renumbered >= 0)
+
+
+def keep_values(rows: Rows, mask: Bools) -> Rows:
+    """Select stored values by a mask, shape (nnz,); the width stays.
+
+    >>> keep_values(rows_from([[1.0, 2.0]]), np.array([False, True])).columns.tolist()
+    [1]
+    """
+    if mask.all():
+        return rows
+    counted = bounds_of(mask)
+    return Rows(counted[rows.starts], rows.columns[mask], rows.values[mask], rows.width)
+
+
+def with_constant(rows: Rows, value: float) -> Rows:
+    """One more column, the last, holding the same value in every row.
+
+    >>> with_constant(rows_from([[0.0, 2.0]]), -1.0).to_scipy().toarray().tolist()
+    [[0.0, 2.0, -1.0]]
+    """
+    ends = rows.starts[1:]
+    return Rows(
+        rows.starts + np.arange(len(rows) + 1),
+        np.insert(rows.columns, ends, rows.width).astype(np.uint32),
+        np.insert(rows.values, ends, value),
+        rows.width + 1,
+    )

@@ -11,7 +11,7 @@ ever a part: called from Python, by a test, it runs as it stands.
 
 numba's cache sees changes of a kernel's own file only; a kernel that calls a formula of
 another file would go on with the old formula. So the cache folder is named by a digest
-of all ``kernels*.py`` and ``formulas.py`` of the package.
+of all ``kernels*.py`` of the package.
 """
 
 from __future__ import annotations
@@ -73,9 +73,9 @@ def is_plain() -> bool:
 @functools.cache
 def cache_folder() -> Path:
     """Where compiled kernels are kept: one folder per state of the kernel sources."""
-    sources = [*PACKAGE.rglob("kernels*.py"), *PACKAGE.rglob("formulas.py")]
     digest = hashlib.blake2b(digest_size=8)
-    for source in (*sorted(sources), PACKAGE / "machine_code.py"):
+    sources = sorted(PACKAGE.rglob("kernels*.py"))
+    for source in (*sources, PACKAGE / "machine_code.py"):
         digest.update(str(source.relative_to(PACKAGE)).encode())
         digest.update(source.read_bytes())
     home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")

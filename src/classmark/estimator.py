@@ -1,21 +1,71 @@
 """Estimator: the manners scikit-learn expects, without importing scikit-learn.
 
 A subclass stores its keyword parameters as given, under their own names, and writes
-what it learns to attributes that end with an underscore.
+what it learns to attributes that end with an underscore. Parameters that have changed
+their names have the old ones for a version.
 """
 
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
+from functools import wraps
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    ParamSpec,
+    Self,
+    TypeVar,
+    dataclass_transform,
+)
 
 from classmark.problems import Mistake
-from classmark.validation import renamed, warn_renamed
 
 TINY = 1e-6  # an objective below counts as this much in a relative gap
 T = TypeVar("T")
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def renamed(**names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Accept old names of keyword arguments for one version, with a FutureWarning.
+
+    >>> @renamed(top="k")
+    ... def best(scores, k=1):
+    ...     return sorted(scores)[-k:]
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     best([3, 1, 2], top=2)
+    [2, 3]
+    """
+
+    def accept_old_names(function: Callable[P, R]) -> Callable[P, R]:
+        @wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            for old in names.keys() & kwargs.keys():
+                new = names[old]
+                if new in kwargs:
+                    raise Mistake(f"{old} is the old name of {new}: give {new} alone")
+                warn_renamed(function.__qualname__.removesuffix(".__init__"), old, new)
+                kwargs[new] = kwargs.pop(old)
+            return function(*args, **kwargs)
+
+        call.renamed = names  # type: ignore[attr-defined]
+        return call
+
+    return accept_old_names
+
+
+def warn_renamed(owner: str, old: str, new: str) -> None:
+    """Warn whoever calls the caller that a name has changed."""
+    warnings.warn(
+        f"{owner}: {old} is now {new}; the old name goes with version 0.2",
+        FutureWarning,
+        stacklevel=3,
+    )
 
 
 @dataclass_transform(eq_default=False, field_specifiers=(field,))

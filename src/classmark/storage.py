@@ -119,17 +119,7 @@ class FolderWriter:
 
 def open_folder(folder: Path, format_: str, version: int) -> SavedFolder:
     """Open a saved folder, refusing damage and formats newer than ``version``."""
-    manifest = _read_manifest(folder)
-    if manifest.get("format") != format_:
-        raise DamagedFolder(
-            f"{folder} holds a {manifest.get('format')!r}, not a {format_!r}: "
-            "give the right folder"
-        )
-    if manifest["version"] > version:
-        raise DamagedFolder(
-            f"{folder} has format version {manifest['version']}, this program reads "
-            f"up to {version}: upgrade classmark"
-        )
+    manifest = _manifest_of(folder, format_, version)
     arrays: dict[str, Array] = {}
     for name, facts in manifest["files"].items():
         path = folder / f"{name}.npy"
@@ -145,9 +135,9 @@ def open_folder(folder: Path, format_: str, version: int) -> SavedFolder:
     return SavedFolder(format_, manifest["version"], arrays, manifest["settings"])
 
 
-def saved_settings(folder: Path) -> dict[str, Any]:
+def saved_settings(folder: Path, format_: str, version: int) -> dict[str, Any]:
     """The settings of a saved folder, whose arrays are not looked at."""
-    return dict(_read_manifest(folder)["settings"])
+    return dict(_manifest_of(folder, format_, version)["settings"])
 
 
 def pack_strings(strings: Sequence[str]) -> tuple[NDArray[np.uint8], Ints]:
@@ -262,14 +252,26 @@ def _seal(body: bytes) -> bytes:
     return f"\n{zlib.crc32(body):08x}\n".encode()
 
 
-def _read_manifest(folder: Path) -> dict[str, Any]:
+def _manifest_of(folder: Path, format_: str, version: int) -> dict[str, Any]:
+    """The manifest of a folder of this format, not newer than ``version``."""
     path = folder / MANIFEST
     if not path.exists():
         raise DamagedFolder(f"{folder} has no {MANIFEST}: {_REMEDY}")
     body, seal = (content := path.read_bytes())[:-_SEAL], content[-_SEAL:]
     if _seal(body) != seal:
         raise DamagedFolder(f"{path} does not match its checksum: {_REMEDY}")
-    return dict(json.loads(body))
+    manifest = dict(json.loads(body))
+    if manifest.get("format") != format_:
+        raise DamagedFolder(
+            f"{folder} holds a {manifest.get('format')!r}, not a {format_!r}: "
+            "give the right folder"
+        )
+    if manifest["version"] > version:
+        raise DamagedFolder(
+            f"{folder} has format version {manifest['version']}, this program reads "
+            f"up to {version}: upgrade classmark"
+        )
+    return manifest
 
 
 def _write_synced(path: Path, content: bytes) -> None:

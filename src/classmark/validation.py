@@ -1,13 +1,10 @@
-"""Arguments: checks of their values, seeds, byte sizes, names that have changed."""
+"""Arguments: checks of their values, seeds, byte sizes."""
 
 from __future__ import annotations
 
 import re
-import warnings
-from collections.abc import Callable
-from functools import wraps
 from numbers import Integral, Real
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -55,48 +52,6 @@ def require_k(k: Any, item: str = "category") -> None:
     """Refuse a number of best items that is not 1 or more."""
     if not isinstance(k, int | np.integer) or k < 1:
         raise Mistake(f"k is {k!r}: ask for at least one {item}, a whole number")
-
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def renamed(**names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Accept old names of keyword arguments for one version, with a FutureWarning.
-
-    >>> @renamed(top="k")
-    ... def best(scores, k=1):
-    ...     return sorted(scores)[-k:]
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")
-    ...     best([3, 1, 2], top=2)
-    [2, 3]
-    """
-
-    def accept_old_names(function: Callable[P, R]) -> Callable[P, R]:
-        @wraps(function)
-        def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            for old in names.keys() & kwargs.keys():
-                new = names[old]
-                if new in kwargs:
-                    raise Mistake(f"{old} is the old name of {new}: give {new} alone")
-                warn_renamed(function.__qualname__.removesuffix(".__init__"), old, new)
-                kwargs[new] = kwargs.pop(old)
-            return function(*args, **kwargs)
-
-        call.renamed = names  # type: ignore[attr-defined]
-        return call
-
-    return accept_old_names
-
-
-def warn_renamed(owner: str, old: str, new: str) -> None:
-    """Warn whoever calls the caller that a name has changed."""
-    warnings.warn(
-        f"{owner}: {old} is now {new}; the old name goes with version 0.2",
-        FutureWarning,
-        stacklevel=3,
-    )
 
 
 Seed = int | np.random.Generator | np.random.RandomState | None

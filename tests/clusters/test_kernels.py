@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from classmark.arrays import rows_from, transpose
 from classmark.clusters import kernels as fast
-from classmark.sparse import rows_from, transpose
 from oracles import clusters as slow
 
 

@@ -8,9 +8,9 @@ import pytest
 from classmark.corpus import counting
 from classmark.corpus import counting as tables
 from classmark.corpus.counting import count, count_blocks, statistics
-from classmark.corpus.vocabulary import GrowingVocabulary, Vocabulary
+from classmark.corpus.documents import GrowingVocabulary, Vocabulary
 from classmark.problems import Mistake
-from classmark.text.analyzer import Analyzer
+from classmark.text import Analyzer
 
 ANALYZER = Analyzer(digits="token")
 TEXTS = [

@@ -6,7 +6,7 @@ import pytest
 from classmark.arrays import words_of
 from classmark.corpus.counting import _encoded
 from classmark.corpus.kernels import find_tokens, lower_word, mix
-from classmark.text.tokens import kinds
+from classmark.text import kinds
 from oracles import text as oracle
 
 

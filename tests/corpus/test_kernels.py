@@ -6,7 +6,7 @@ import pytest
 from classmark.corpus import counting
 from classmark.corpus.counting import TokenTable
 from classmark.corpus.kernels import LONG, fill_slots, gather_by_document
-from classmark.text.tokens import words
+from classmark.text import words
 from oracles import corpus as oracle
 from oracles import text as text_oracle
 

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from classmark.arrays import rows_from
 from classmark.corpus import counting as module
 from classmark.corpus.counting import statistics
-from classmark.sparse import rows_from
 
 COUNTS = arrays(np.float64, (6, 4), elements=st.integers(0, 3).map(float))
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from classmark.corpus.counting import TokenTable
-from classmark.text.tokens import fold, words
+from classmark.text import fold, words
 
 TRICKY = st.text(st.sampled_from("aΣσİ\u0301\u0307\n\r .'Å\u0345ſ한漢A"), max_size=80)
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from classmark.arrays import zeros
-from classmark.corpus.vocabulary import (
+from classmark.corpus.documents import (
     GrowingVocabulary,
     Vocabulary,
     join_terms,

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from classmark.arrays import rows_from
 from classmark.datasets import load, vectors
 from classmark.datasets.vectors import aligned
 from classmark.problems import Mistake
-from classmark.sparse import rows_from
 
 PAGES, CATEGORIES, WORDS, WIDTH = 60, 8, 40, 100
 

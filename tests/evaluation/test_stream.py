@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
+from classmark.arrays import rows_from
 from classmark.evaluation.stream import (
     MEASURES,
     Follower,
@@ -18,7 +19,6 @@ from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.rankers.linear import Rocchio
 from classmark.rankers.online import CategoryPerceptron
-from classmark.sparse import rows_from
 
 
 class Parrot:

@@ -11,10 +11,10 @@ from scipy.optimize import minimize
 from sklearn.svm import LinearSVC
 
 from classmark import ExampleQuery
+from classmark.arrays import rows_from
 from classmark.examples import auto
 from classmark.examples.problem import training_set
 from classmark.problems import Mistake
-from classmark.sparse import rows_from
 
 HINGED = ("one-class", "two-class", "balanced", "balanced-literal")
 TABLED = ("precision-recall", "precision@k", "recall@k")

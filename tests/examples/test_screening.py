@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from classmark.arrays import rows_from
 from classmark.evaluation.screening import draw_curves, simulate
 from classmark.examples.query import RelevanceQuery
 from classmark.examples.screening import Screening, StoppingRule
 from classmark.problems import Mistake
-from classmark.sparse import rows_from
 
 
 class Recorder:

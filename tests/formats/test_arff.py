@@ -1,10 +1,10 @@
 import pytest
 
+from classmark.arrays import rows_from
 from classmark.formats.arff import quoted, read_arff, unquoted, write_arff
 from classmark.formats.records import Examples
 from classmark.formats.taxonomies import read_mulan_labels, write_mulan_labels
 from classmark.problems import Mistake, UnreadableFile
-from classmark.sparse import rows_from
 from classmark.taxonomy import Category
 
 SPARSE = r"""% our own

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
+from classmark.arrays import rows_from
 from classmark.formats.svmlight import JudgedRows, read_letor, write_letor
 from classmark.problems import Mistake, UnreadableFile
-from classmark.sparse import rows_from
 
 TWO = """2 qid:10 1:0.5 2:0 3:1 #docid = D-1 inc = 1 prob = 0.02
 0 qid:10 1:NULL 2:4 3:NULL #docid = D-2

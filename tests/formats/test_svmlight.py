@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_svmlight_file
 
+from classmark.arrays import rows_from
 from classmark.formats.records import Examples
 from classmark.formats.svmlight import read_svmlight, svmlight_blocks, write_svmlight
 from classmark.formats.text_files import FileLimits
 from classmark.problems import Mistake, UnreadableFile
-from classmark.sparse import rows_from
 
 
 def written(tmp_path, text):

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from classmark.arrays import rows_from
 from classmark.hierarchies import kernels as fast
 from classmark.hierarchies.nodes import gather, piece_of
 from classmark.hierarchies.places import places_of, shape_of
-from classmark.sparse import rows_from
 from classmark.taxonomy.tree import Taxonomy
 from oracles import descending as slow
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from classmark.arrays import rows_from
 from classmark.hierarchies.nodes import NOWHERE
 from classmark.hierarchies.top_down import TopDownClassifier, best_path, path_parts
-from classmark.sparse import rows_from
 from classmark.taxonomy.tree import Taxonomy
 
 EDGES = [

@@ -9,10 +9,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.svm import LinearSVC
 
+from classmark.arrays import rows_from
 from classmark.hierarchies.nodes import BASES, NOWHERE, fit_node, in_use
 from classmark.problems import Mistake
 from classmark.rankers.calibration import posterior
-from classmark.sparse import rows_from
 
 
 def _node(n=80, features=15, daughters=5, seed=0):

@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 from sklearn.metrics import log_loss
 
+from classmark.arrays import rows_from
 from classmark.hierarchies.flat import FlatClassifier
 from classmark.hierarchies.held_out import FittedClassifier, fitted, parted
 from classmark.hierarchies.places import numbered
@@ -12,7 +13,6 @@ from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
 from classmark.problems import Mistake
 from classmark.rankers.calibration import fitted_scale, posterior
 from classmark.rankers.linear import Rocchio
-from classmark.sparse import rows_from
 from classmark.taxonomy.tree import Taxonomy
 
 

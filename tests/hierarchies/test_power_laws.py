@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from classmark.arrays import rows_from
 from classmark.hierarchies.places import places_of
 from classmark.hierarchies.report import (
     condition,
@@ -14,7 +15,6 @@ from classmark.hierarchies.report import (
     nabla,
     power_law,
 )
-from classmark.sparse import rows_from
 from classmark.taxonomy.tree import Taxonomy
 
 

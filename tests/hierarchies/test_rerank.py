@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.svm import LinearSVC
 
+from classmark.arrays import rows_from, take
 from classmark.hierarchies import rerank as voting
 from classmark.hierarchies.flat import CrammerSingerSVM, FlatClassifier, HierarchicalSVM
 from classmark.hierarchies.places import numbered
@@ -16,7 +17,6 @@ from classmark.hierarchies.rerank import (
 )
 from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
 from classmark.problems import Mistake
-from classmark.sparse import rows_from, take
 from classmark.taxonomy.tree import Taxonomy
 
 SIZES = {"large": 60, "middle": 20, "small": 6}

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
+from classmark.arrays import rows_from
 from classmark.hierarchies import taxonomy_ranker
 from classmark.hierarchies.taxonomy_ranker import smoothed_prototypes
-from classmark.sparse import rows_from
 from classmark.taxonomy.tree import Taxonomy
 
 

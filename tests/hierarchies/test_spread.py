@@ -5,6 +5,7 @@ import threading
 import numpy as np
 import pytest
 
+from classmark.arrays import rows_from
 from classmark.hierarchies import model_files
 from classmark.hierarchies.model_files import (
     PIECES,
@@ -23,9 +24,7 @@ from classmark.hierarchies.nodes import (
 from classmark.hierarchies.places import ARRAYS, Lessons, Nodes, places_of, shape_of
 from classmark.hierarchies.top_down import TopDownClassifier
 from classmark.problems import DamagedFolder, Mistake
-from classmark.progress import shown_by
-from classmark.sparse import rows_from
-from classmark.spreading import spread_by
+from classmark.progress import shown_by, spread_by
 from classmark.taxonomy.tree import Taxonomy
 
 EDGES = [(i, 2 * i + j) for i in range(1, 32) for j in (0, 1)]

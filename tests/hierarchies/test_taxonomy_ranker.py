@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
+from classmark.arrays import rows_from
 from classmark.hierarchies import taxonomy_ranker
 from classmark.hierarchies.taxonomy_ranker import (
     BETWEEN,
@@ -20,7 +21,6 @@ from classmark.preferences.graph import PreferenceGraph
 from classmark.problems import Mistake
 from classmark.rankers.preference import PreferenceRanker
 from classmark.rankers.text_ranker import LiveTextRanker, TextRanker
-from classmark.sparse import rows_from
 from classmark.taxonomy.tree import Taxonomy
 from classmark.weighting.vectorizer import Vectorizer
 

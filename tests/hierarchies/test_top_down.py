@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.validation import check_is_fitted
 
+from classmark.arrays import rows_from, take
 from classmark.hierarchies import nodes as node_training
 from classmark.hierarchies import places as lessons
 from classmark.hierarchies.flat import FlatClassifier
@@ -18,7 +19,6 @@ from classmark.hierarchies.places import Nodes, places_of, shape_of
 from classmark.hierarchies.top_down import TopDownClassifier
 from classmark.problems import Mistake
 from classmark.progress import shown_by
-from classmark.sparse import rows_from, take
 from classmark.taxonomy.tree import Taxonomy
 
 EDGES = [

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from classmark.arrays import rows_from, take
 from classmark.hierarchies.held_out import (
     CENTROIDS,
     FOLDS,
@@ -21,7 +22,6 @@ from classmark.hierarchies.places import (
 )
 from classmark.hierarchies.report import compare
 from classmark.problems import Mistake
-from classmark.sparse import rows_from, take
 from classmark.taxonomy.tree import Taxonomy
 
 TREE = Taxonomy(

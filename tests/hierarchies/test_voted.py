@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from classmark.arrays import rows_from
 from classmark.hierarchies.rerank import RareCategoryReranker, VotedRanker, Votes
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.rankers.calibration import fitted_scale
 from classmark.rankers.linear import Rocchio
-from classmark.sparse import rows_from
 
 
 @pytest.fixture

@@ -15,8 +15,7 @@ from classmark.corpus.documents import Document
 from classmark.index.build import Setup, build_segment, entries
 from classmark.index.index import Index
 from classmark.problems import Mistake
-from classmark.text.analyzer import Analyzer
-from classmark.text.tokens import words
+from classmark.text import Analyzer, words
 from classmark.validation import byte_size
 from oracles.indexed import fielded, plain
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from classmark.arrays import rows_from
 from classmark.index import kernels_postings as fast
 from classmark.index.feedback import (
     FEEDBACK,
@@ -24,7 +25,6 @@ from classmark.index.models import Prepared
 from classmark.index.postings import field_of
 from classmark.index.search import Searcher
 from classmark.problems import Mistake
-from classmark.sparse import rows_from
 from oracles import forward as slow
 from oracles.searched import counts_of, field_from
 

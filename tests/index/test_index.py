@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from classmark.index.index import Index
 from classmark.problems import Mistake
-from classmark.text.analyzer import Analyzer
+from classmark.text import Analyzer
 
 DOCUMENTS = [
     ("a", "A bee in a hive"),

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.corpus.vocabulary import join_terms
+from classmark.arrays import rows_from
+from classmark.corpus.documents import join_terms
 from classmark.index import kernels_postings as fast
 from classmark.index.postings import Words, field_of
 from classmark.index.search import Searcher
 from classmark.problems import Mistake
-from classmark.sparse import rows_from
 from oracles import lookup as slow
 
 plain = st.text(st.characters(codec="utf-8", exclude_characters="\n"), max_size=5)

@@ -132,7 +132,7 @@ def test_bm25_by_hand():
 
 
 def test_cosine_is_that_of_the_vectorizer():
-    from classmark.text.analyzer import Analyzer
+    from classmark.text import Analyzer
     from classmark.weighting.vectorizer import Vectorizer
 
     texts = ["red bee hive", "red red wasp", "blue hive hive", "grey owl"]

@@ -5,11 +5,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from classmark.arrays import rows_from
 from classmark.index.models import KEPT, MODELS, Prepared
 from classmark.index.postings import field_of
 from classmark.index.search import Searcher, log_prior
 from classmark.problems import Mistake
-from classmark.sparse import rows_from
 from oracles.searched import NAMES, counts_of, field_from
 
 

@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from classmark.arrays import rows_from
 from classmark.index import kernels_vectors as fast
 from classmark.index.index import Index
 from classmark.index.kernels_models import Heap
 from classmark.index.postings import field_of
 from classmark.index.search import Searcher
 from classmark.problems import Mistake
-from classmark.sparse import rows_from
 from oracles import vectors as slow
 from oracles.searched import NAMES, counts_of, field_from
 

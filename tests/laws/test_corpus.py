@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from classmark.corpus import counting
 from classmark.corpus.counting import TokenTable
-from classmark.text.analyzer import Analyzer
-from classmark.text.tokens import words
+from classmark.text import Analyzer, words
 
 TEXTS = st.lists(st.text() | st.text("aB1_ éß漢の\u0301'İΣ"), max_size=6)
 

@@ -6,6 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from classmark.arrays import rows_from
 from classmark.formats.arff import read_arff, write_arff
 from classmark.formats.records import Examples
 from classmark.formats.svmlight import (
@@ -36,7 +37,6 @@ from classmark.formats.taxonomies import (
     write_skos,
 )
 from classmark.problems import UnreadableFile
-from classmark.sparse import rows_from
 from classmark.taxonomy import Category, categories_of, taxonomy_of
 from laws.test_taxonomy import forests
 

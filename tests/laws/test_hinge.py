@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from classmark.arrays import rows_from
 from classmark.solvers.hinge import Hinges, ascend
-from classmark.sparse import rows_from
 from oracles import hinge as slow
 
 EXACT = {"tol": 1e-10, "max_iter": 100_000}

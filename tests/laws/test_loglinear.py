@@ -6,11 +6,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from classmark.arrays import rows_from
 from classmark.measures.categories import ranking_error
 from classmark.preferences.graph import NAMES, PreferenceGraph
 from classmark.preferences.losses import loss_from
 from classmark.solvers.smooth import DocumentLoss, survey, widest
-from classmark.sparse import rows_from
 
 SEEDS = st.integers(0, 2**32 - 1)
 KINDS = st.sampled_from(NAMES)

@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.text.analyzer import Analyzer, languages
-from classmark.text.tokens import fold, fold_accents, words
+from classmark.text import Analyzer, fold, fold_accents, languages, words
 
 WORDS = st.text(min_size=1).filter(lambda word: len(words(word)) == 1)
 ANALYZERS = st.builds(

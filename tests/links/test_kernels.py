@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from classmark.arrays import rows_from
 from classmark.links import kernels
 from classmark.links.pagerank import incoming_links
-from classmark.sparse import rows_from
 from oracles import links as slow
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from classmark.arrays import Rows, rows_from
 from classmark.datasets import load
 from classmark.links.pagerank import METHODS, graph_of_edges, pagerank
 from classmark.problems import Mistake
-from classmark.sparse import Rows, rows_from
 from oracles import links as slow
 
 ways = pytest.mark.parametrize("method", METHODS)

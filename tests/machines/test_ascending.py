@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.synthetic_rows import SyntheticRows, synthetic_rows
+from classmark.arrays import stack, take
 from classmark.examples.problem import (
     PRICES,
     Collection,
@@ -19,7 +20,6 @@ from classmark.machines.rows import SpreadRows
 from classmark.problems import Mistake
 from classmark.solvers.cutting_planes import linear
 from classmark.solvers.hinge import Hinges, ascend
-from classmark.sparse import stack, take
 
 WIDTH = 2000
 EXAMPLES = SyntheticRows(9, 20, WIDTH, 20, 20)

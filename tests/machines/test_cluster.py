@@ -15,7 +15,7 @@ import pytest
 from classmark.machines import cluster
 from classmark.machines.cluster import Machines, scheduler_address
 from classmark.problems import Mistake, UnreadableFile
-from classmark.spreading import spread, spread_by
+from classmark.progress import spread, spread_by
 from machines_scheduling import certificate, running
 
 

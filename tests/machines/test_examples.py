@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from benchmarks.synthetic_rows import SyntheticRows, synthetic_rows
+from classmark.arrays import stack, take
 from classmark.corpus.documents import Document
 from classmark.examples.query import METHODS, ExampleQuery
 from classmark.formats.records import Record
 from classmark.index.index import Index
 from classmark.machines.rows import Offline, SpreadRows
 from classmark.problems import Mistake
-from classmark.sparse import stack, take
 from classmark.workbench.examples.like import (
     Answers,
     SearchStart,

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from classmark.arrays import rows_from
 from classmark.corpus.documents import folds
 from classmark.evaluation.evaluate import LabelledTexts, evaluate_each, select_cost
 from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker, chosen
@@ -10,13 +11,11 @@ from classmark.ltr import RankingSVM, select_over_queries
 from classmark.machines.cluster import Machines
 from classmark.preferences.graph import PreferenceGraph
 from classmark.problems import Mistake
-from classmark.progress import shown_by
+from classmark.progress import shown_by, spread_by
 from classmark.rankers.calibration import held_out_scores
 from classmark.rankers.linear import Rocchio
 from classmark.rankers.preference import PreferenceRanker
 from classmark.rankers.text_ranker import TextRanker
-from classmark.sparse import rows_from
-from classmark.spreading import spread_by
 from classmark.taxonomy.tree import Taxonomy
 from classmark.weighting.vectorizer import Vectorizer
 from classmark.workbench.learning.evaluate import evaluate_project, evaluate_strategies

@@ -456,7 +456,7 @@ def test_shards_are_cut_by_documents_alone(tmp_path):
 
 def test_how_many_blocks_there_were_does_not_show(tmp_path):
     from classmark.index.build import IndexEntry, Setup
-    from classmark.text.analyzer import Analyzer
+    from classmark.text import Analyzer
 
     for shards in (1, 3):
         made = []

@@ -10,6 +10,7 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 import classmark
+from classmark.arrays import rows_from
 from classmark.estimator import Estimator
 from classmark.evaluation.stream import RunningRocchio
 from classmark.examples.query import RelevanceQuery
@@ -17,7 +18,6 @@ from classmark.hierarchies.flat import NodeRanker
 from classmark.hierarchies.rerank import VotedRanker, Votes
 from classmark.hierarchies.top_down import TopDownRanker
 from classmark.rankers.calibration import Calibrator
-from classmark.sparse import rows_from
 
 TREE = classmark.Taxonomy(
     [("r", "food"), ("r", "bees"), ("food", "bread"), ("food", "jam")]

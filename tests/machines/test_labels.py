@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix, issparse, random_array
 
+from classmark.arrays import rows_from
 from classmark.evaluation.evaluate import LabelledTexts
 from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
 from classmark.machines import labels as label_block
@@ -17,10 +18,9 @@ from classmark.machines.cluster import Machines
 from classmark.machines.labels import LARGEST, PROCESS, block_size, fit_blocks
 from classmark.preferences.graph import PreferenceGraph
 from classmark.problems import Mistake
+from classmark.progress import spread_by
 from classmark.rankers.preference import PreferenceRanker
 from classmark.rankers.text_ranker import TextRanker
-from classmark.sparse import rows_from
-from classmark.spreading import spread_by
 from classmark.taxonomy.tree import Category, Taxonomy
 from classmark.weighting.vectorizer import Vectorizer
 from classmark.workbench.learning.fit import FittedModel, Size, choose, task_of

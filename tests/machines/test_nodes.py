@@ -13,7 +13,7 @@ from classmark.hierarchies import nodes as node_training
 from classmark.hierarchies.model_files import NodeWorker
 from classmark.hierarchies.top_down import TopDownClassifier, TopDownRanker
 from classmark.problems import Mistake
-from classmark.spreading import spread_by
+from classmark.progress import spread_by
 from classmark.taxonomy.tree import Category, Taxonomy
 from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project

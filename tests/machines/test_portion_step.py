@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from classmark.arrays import rows_from
 from classmark.machines.portion import (
     Aim,
     Few,
@@ -12,7 +13,6 @@ from classmark.machines.portion import (
     unpacked,
 )
 from classmark.solvers.hinge import Hinges, ascend, joined, picked
-from classmark.sparse import rows_from
 
 
 def improve(rows, alike, duals, few, weights, aim):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.synthetic_rows import SyntheticRows, synthetic_rows
+from classmark.arrays import stack, take
 from classmark.examples.problem import mean_of
 from classmark.machines.portion import (
     Indexed,
@@ -17,7 +18,6 @@ from classmark.machines.rows import SpreadRows
 from classmark.problems import Mistake
 from classmark.ranking import top
 from classmark.solvers.cutting_planes import linear
-from classmark.sparse import stack, take
 from classmark.storage import save
 
 WIDTH = 500

@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn import metrics
 
+from classmark.arrays import Rows, rows_from
 from classmark.measures import (
     CategoryTally,
     categories,
@@ -19,7 +20,6 @@ from classmark.measures import (
 from classmark.measures.categories import FEW, rank_relevant
 from classmark.problems import Mistake
 from classmark.ranking import order
-from classmark.sparse import Rows, rows_from
 from oracles import measures as slow
 
 NAMES = ["loss1", "loss2", "loss3", "one_error", "coverage", "average_precision"]

@@ -1,7 +1,7 @@
 """Which documents a query describes, document by document, from their texts."""
 
 from classmark.index.query_language import And, Group, Not, Or, Phrase, Word
-from classmark.text.tokens import words
+from classmark.text import words
 
 
 def described(analyzer, documents, tree):

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
+from classmark.arrays import rows_from
 from classmark.index.postings import field_of
-from classmark.sparse import rows_from
 
 NAMES = [f"t{i:03d}" for i in range(400)]
 

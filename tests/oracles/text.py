@@ -1,6 +1,6 @@
 """The slow, obvious version of each kernel of the text room."""
 
-from classmark.text.tokens import words
+from classmark.text import words
 
 
 def mix(word):

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from classmark.arrays import Rows
 from classmark.preferences import losses
-from classmark.sparse import Rows
 from oracles import losses as slow
 
 N, K = 4, 6

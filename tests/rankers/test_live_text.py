@@ -206,6 +206,22 @@ def test_closed_and_opened_it_goes_on_as_if_never_closed(tmp_path, seed):
     assert np.array_equal(one.dual.W, other.dual.W)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_opened_to_rank_it_gives_the_same_scores_to_the_bit(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    live = taught(loss=["dom", "dis", "dme", "dom-dme"][seed % 4])
+    for _ in range(40):
+        act(live, rng)
+    live.save(tmp_path / "000001")
+    model = LiveTextRanker.open_to_rank(tmp_path / "000001")
+    texts = [random_text(rng) for _ in range(20)] + ["", "words never seen"]
+    assert np.array_equal(model.scores(texts), live.model.scores(texts))
+    for text in texts:
+        assert model.suggest(text) == live.suggest(text)
+    with pytest.raises(Mistake, match="only ranks"):
+        model.ranker.fit([[1.0]], [[0]])
+
+
 def test_thresholds_and_probabilities_are_kept(tmp_path):
     rng = np.random.default_rng(0)
     texts = [random_text(rng) for _ in range(60)]
@@ -222,6 +238,9 @@ def test_thresholds_and_probabilities_are_kept(tmp_path):
     assert opened.suggest("honey") == live.suggest("honey")
     assert opened.suggest("honey")[0].probability is not None
     assert np.array_equal(opened.ranker.thresholds_, live.ranker.thresholds_)
+    to_rank = LiveTextRanker.open_to_rank(tmp_path / "000001")
+    assert to_rank.suggest("honey") == live.suggest("honey")
+    assert np.array_equal(to_rank.scores(texts), live.model.scores(texts))
 
 
 def test_it_starts_from_a_fitted_ranker_and_can_take_its_documents_back():

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from sklearn.linear_model import Perceptron
 
 from classmark import CategoryPerceptron
+from classmark.arrays import rows_from
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.solvers.kernels_online import PERCEPTRON, online_pass
-from classmark.sparse import rows_from
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from classmark.arrays import rows_from
 from classmark.formats.svmlight import JudgedRows, write_letor
 from classmark.ltr import RankingSVM
 from classmark.ltr.judged import order_measured
 from classmark.problems import Mistake
-from classmark.sparse import rows_from
 from reproductions import ltr_mq2008 as ltr
 from reproductions.ltr_mq2008 import ltr_report
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from classmark.arrays import rows_from
 from classmark.evaluation.figures import learning_curves, learning_panel
 from classmark.problems import Mistake
-from classmark.sparse import rows_from
 from reproductions.mmp_reuters import (
     AVERAGED,
     COLUMNS,

@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
+from classmark.arrays import take
 from classmark.datasets.dataset import Dataset, DatasetPart
 from classmark.examples.query import ExampleQuery
 from classmark.problems import Mistake
-from classmark.sparse import take
 from reproductions import qbme
 from reproductions.qbme import (
     COST,
@@ -66,7 +66,7 @@ def test_topics_are_in_both_parts_and_others_are_left_out(task):
 
 def test_counts_are_weighed_as_texts_are(dataset):
     from classmark.corpus.counting import count
-    from classmark.text.analyzer import Analyzer
+    from classmark.text import Analyzer
 
     counted = count([*dataset.train.texts, *dataset.test.texts], Analyzer())
     X = counted.rows.to_scipy()

@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from classmark.arrays import rows_from
 from classmark.datasets import Dataset, DatasetPart
 from classmark.evaluation import figures
 from classmark.problems import Mistake
-from classmark.sparse import rows_from
 from classmark.taxonomy.tree import Taxonomy
 from reproductions import rare_lshtc as rare
 from reproductions import tree_sets as sets

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from classmark.arrays import rows_from
 from classmark.preferences.graph import NAMES, PreferenceGraph, decompose
 from classmark.preferences.losses import loss_from
 from classmark.problems import Mistake
@@ -19,7 +20,6 @@ from classmark.solvers.smooth import (
     survey,
     widest,
 )
-from classmark.sparse import rows_from
 
 
 def problem(seed, n=5, d=4, k=4):

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from classmark.arrays import rows_from
 from classmark.problems import Mistake
 from classmark.solvers import kernels_hinge
 from classmark.solvers.cutting_planes import (
@@ -14,7 +15,6 @@ from classmark.solvers.cutting_planes import (
     oracle_of,
 )
 from classmark.solvers.hinge import Hinges, Table, as_parts
-from classmark.sparse import rows_from
 from oracles import cutting as slow
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.svm import SVC, LinearSVC
 
+from classmark.arrays import rows_from
 from classmark.problems import Mistake
 from classmark.solvers import kernels_hinge
 from classmark.solvers.hinge import (
@@ -16,7 +17,6 @@ from classmark.solvers.hinge import (
     ascend_gram,
     features_of,
 )
-from classmark.sparse import rows_from
 from oracles import hinge as slow
 
 KERNELS = [

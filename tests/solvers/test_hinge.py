@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.svm import LinearSVC
 
+from classmark.arrays import Rows, rows_from, take
 from classmark.problems import Mistake
 from classmark.solvers import kernels_hinge
 from classmark.solvers.hinge import FIXED, Hinges, ascend
-from classmark.sparse import Rows, rows_from, take
 from oracles import hinge as slow
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from classmark.arrays import rows_from
 from classmark.problems import Mistake
 from classmark.solvers.smooth import squared_hinges
-from classmark.sparse import rows_from
 
 
 def objective(w, X, y, c):

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from classmark.arrays import rows_from
 from classmark.kernels import add_to_rows, scores_of
 from classmark.preferences.labels import labels_from
 from classmark.solvers import kernels_online
 from classmark.solvers.hinge import KernelFunction
 from classmark.solvers.online import Prototypes, Supports
-from classmark.sparse import rows_from
 from oracles import online as slow
 from oracles.scores import add_to_rows as slow_add
 from oracles.scores import scores_of as slow_scores

@@ -8,11 +8,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
 
+from classmark.arrays import rows_from
 from classmark.ltr.judged import judged
 from classmark.problems import Mistake
 from classmark.solvers import kernels_pairs as fast
 from classmark.solvers.pairs import GradedPairs, ListedPairs, hinges_of_pairs
-from classmark.sparse import rows_from
 from oracles import pairs as slow
 
 

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.svm import LinearSVC
 
+from classmark.arrays import rows_from
 from classmark.preferences.graph import PreferenceGraph, decompose
 from classmark.preferences.labels import are_layered, levels_from
 from classmark.problems import Mistake
 from classmark.solvers import kernels_dual
 from classmark.solvers.ascent import ascend
 from classmark.solvers.preference import Caps, ExplicitDual, ImplicitDual
-from classmark.sparse import rows_from
 from oracles import dual as slow
 
 MAPPINGS = ["dis", "dom", "dme", "dom-dme", "svm"]

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from classmark import PreferenceGraph, PreferenceRanker
+from classmark.arrays import rows_from
 from classmark.problems import Mistake
 from classmark.rankers.preference import lesson_of
 from classmark.solvers import preference_live
 from classmark.solvers.live_documents import Lesson
 from classmark.solvers.preference import Caps, ImplicitDual
 from classmark.solvers.preference_live import from_batch, from_nothing, turns
-from classmark.sparse import rows_from
 from oracles import live as slow
 
 MAPPINGS = ["dis", "dom", "dme", "dom-dme"]

@@ -5,6 +5,7 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.preprocessing import normalize
 
+from classmark.arrays import rows_from
 from classmark.datasets import load
 from classmark.preferences.labels import levels_from
 from classmark.problems import Mistake
@@ -16,7 +17,6 @@ from classmark.solvers import kernels_sparse as active
 from classmark.solvers.ascent import ascend
 from classmark.solvers.preference import Caps, Center, ImplicitDual, fits
 from classmark.solvers.preference_sparse import SparseDual, store_of
-from classmark.sparse import rows_from
 from classmark.validation import byte_size
 from classmark.weighting.vectorizer import Vectorizer
 from oracles import active as slow_step

@@ -8,11 +8,11 @@ from scipy import sparse
 from scipy.optimize import approx_fprime, minimize
 from scipy.special import logsumexp
 
+from classmark.arrays import rows_from
 from classmark.preferences.graph import NAMES, PreferenceGraph
 from classmark.preferences.losses import loss_from
 from classmark.solvers import smooth
 from classmark.solvers.smooth import DocumentLoss, Objective, minimise, penalty
-from classmark.sparse import rows_from
 
 
 def documents_of(seed, name, n=12, d=5, k=4):

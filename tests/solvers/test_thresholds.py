@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from sklearn.svm import LinearSVC
 
 from classmark import LogLinearRanker, PreferenceGraph, PreferenceRanker
+from classmark.arrays import rows_from
 from classmark.measures.categories import ranking_error
 from classmark.preferences.graph import amended, decompose
 from classmark.problems import Mistake
 from classmark.solvers import kernels_groups
 from classmark.solvers.ascent import ascend
 from classmark.solvers.preference import ExplicitDual
-from classmark.sparse import rows_from
 from oracles import dual as slow_passes
 from oracles import groups as slow
 

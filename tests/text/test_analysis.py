@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from classmark.problems import MissingExtra, Mistake
-from classmark.text.analyzer import Analyzer, languages
+from classmark.text import Analyzer, languages
 
 
 def test_each_stage_does_its_work():

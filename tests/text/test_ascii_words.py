@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.text.tokens import one_by_one, words
+from classmark.text import one_by_one, words
 
 
 @given(st.text(st.characters(max_codepoint=127)))

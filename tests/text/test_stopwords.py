@@ -6,8 +6,7 @@ from importlib.resources import files
 
 import pytest
 
-from classmark.text.analyzer import languages, stop_words
-from classmark.text.tokens import words
+from classmark.text import languages, stop_words, words
 
 
 @pytest.mark.parametrize("language", languages())
@@ -18,7 +17,7 @@ def test_each_language_has_a_list_of_single_tokens(language):
 
 
 def test_no_word_is_listed_twice():
-    source = files("classmark.text").joinpath("stopwords.csv").read_text("utf-8")
+    source = files("classmark").joinpath("stopwords.csv").read_text("utf-8")
     listed = Counter(
         (row["language"], word)
         for row in csv.DictReader(source.splitlines())

@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from classmark.text.tokens import (
+from classmark.text import (
     ALONE,
     fold,
     fold_accents,

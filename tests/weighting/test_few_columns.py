@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from classmark.arrays import rows_from, take
 from classmark.corpus.counting import statistics
-from classmark.sparse import rows_from, take
 from classmark.weighting.vectorizer import WEIGHTINGS, weigh
 
 

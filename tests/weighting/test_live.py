@@ -13,7 +13,7 @@ from sklearn.base import clone
 from classmark.corpus import counting
 from classmark.problems import Mistake
 from classmark.storage import open_folder, save
-from classmark.text.analyzer import Analyzer
+from classmark.text import Analyzer
 from classmark.weighting.live import Drift, LiveVectorizer
 from classmark.weighting.vectorizer import Vectorizer
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from classmark.arrays import rows_from
 from classmark.corpus.counting import statistics
 from classmark.problems import Mistake
-from classmark.sparse import rows_from
 from classmark.weighting.vectorizer import frequent_terms, select_features
 
 

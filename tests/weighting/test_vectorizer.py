@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 
 from classmark.corpus import counting
 from classmark.problems import Mistake
-from classmark.text.analyzer import Analyzer
+from classmark.text import Analyzer
 from classmark.weighting.vectorizer import Vectorizer
 
 WORDS = ["bees", "hive", "Hives", "waxes", "the", "honey", "Käse", "queen", "42", "of"]

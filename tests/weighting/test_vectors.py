@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.feature_extraction.text import TfidfTransformer
 
+from classmark.arrays import rows_from
 from classmark.corpus.counting import statistics
 from classmark.problems import Mistake
-from classmark.sparse import rows_from
 from classmark.weighting import vectorizer
 from classmark.weighting.vectorizer import WEIGHTINGS, weigh
 

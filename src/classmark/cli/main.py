@@ -42,7 +42,7 @@ from classmark.progress import shown_by
 with deferred():
     from rich import console, progress
 
-    from classmark import validation
+    from classmark import estimator
 
 T = TypeVar("T")
 PATIENCE = 1.0  # seconds before a bar appears
@@ -122,7 +122,7 @@ class _Command(TyperCommand):
             if new is None:
                 present.append(arg)
                 continue
-            validation.warn_renamed(f"classmark {path}", option, new)
+            estimator.warn_renamed(f"classmark {path}", option, new)
             present += [new, value] if equals else [new]
         return super().parse_args(ctx, present)
 

@@ -73,11 +73,11 @@ def deferred() -> Iterator[None]:
 
 
 with deferred():
-    from classmark import compiled, spreading, storage
+    from classmark import compiled, progress
     from classmark.machines import cluster
     from classmark.machines.cluster import Machines
     from classmark.workbench import project as projects
-    from classmark.workbench.learning import live
+    from classmark.workbench.learning import live, models
     from classmark.workbench.project import Project
 
 
@@ -244,7 +244,8 @@ def is_small(project: Project, documents: int = 1, text: str = "") -> bool:
     if project.settings.store.url or store.path.stat().st_size > BYTES:
         return False
     if documents:
-        documents += _to_learn(project)
+        waiting = models.acts_waiting(project)
+        documents += SCORES + 1 if waiting is None else waiting
     categories, longest, total = store.run(
         "SELECT (SELECT count(*) FROM categories), "
         "coalesce(max(length(fields)), 0), coalesce(sum(length(fields)), 0) "
@@ -252,16 +253,6 @@ def is_small(project: Project, documents: int = 1, text: str = "") -> bool:
     ).fetchone()
     characters = len(text) + min(documents * longest, total)
     return documents * categories <= SCORES and bool(characters <= CHARACTERS)
-
-
-def _to_learn(project: Project) -> int:
-    """How many acts the live ranker learns first; many where the ranker is not live."""
-    current = project.lives.current()
-    if current is None and project.models.current() is not None:
-        return SCORES + 1
-    upto = -1 if current is None else storage.saved_settings(current)["facts"]["upto"]
-    acts = "SELECT count(*) FROM judgments WHERE seq > ?"
-    return int(project.store.run(acts, (upto,)).fetchone()[0])
 
 
 @options
@@ -281,7 +272,7 @@ class WorkerOptions:
     def started(self) -> Iterator[Machines | None]:
         """Start workers, or go to those that are there; None without any.
 
-        What is spread inside (``classmark.spreading``) is spread over them; the address
+        What is spread inside (``classmark.progress``) is spread over them; the address
         of the page that shows what they do is printed.
         """
         if self.workers is not None and self.on is not None:
@@ -302,7 +293,7 @@ class WorkerOptions:
             opened = cluster.Machines.at(self.on)
         else:
             opened = cluster.Machines.local(self.workers or 0, dashboard=self.dashboard)
-        with opened as machines, spreading.spread_by(machines):
+        with opened as machines, progress.spread_by(machines):
             if machines.dashboard is not None:
                 page = machines.dashboard
                 typer.echo(f"the workers are to be seen at {page}", err=True)

@@ -18,7 +18,7 @@ from classmark.cli.options import (
 from classmark.workbench.results import Table
 
 with deferred():
-    from classmark.text import analyzer as analyzers
+    from classmark import text as analyzing
     from classmark.workbench import project as projects
     from classmark.workbench import settings
     from classmark.workbench.files import backup as backups
@@ -41,7 +41,7 @@ def init(
     """Make a new project directory."""
     text = settings.TextSettings()
     if analyzer is not None:
-        text = settings.TextSettings(analyzer=str(analyzers.Analyzer.parse(analyzer)))
+        text = settings.TextSettings(analyzer=str(analyzing.Analyzer.parse(analyzer)))
     title = folder.resolve().name
     location = settings.store_at(store, title)
     projects.create(folder, settings.Settings(name or title, text=text, store=location))

@@ -24,7 +24,7 @@ from classmark.problems import Mistake
 from classmark.workbench.results import Evaluated, Trained
 
 with deferred():
-    from classmark import validation
+    from classmark import estimator
     from classmark.workbench.learning import evaluate as evaluating
     from classmark.workbench.learning import fit
     from classmark.workbench.learning import stream as streaming
@@ -150,7 +150,7 @@ def stream(
         raise Mistake("give a FILE, or the name of a collection with --dataset")
     if budget is not None:
         new = "--time-budget (seconds)"
-        validation.warn_renamed("stream", "--budget (milliseconds)", new)
+        estimator.warn_renamed("stream", "--budget (milliseconds)", new)
         options = replace(options, time_budget=budget / 1000)
     learning = dict(vars(options))
     learners = tuple(dict.fromkeys(learning.pop("learner"))) or ("plm",)

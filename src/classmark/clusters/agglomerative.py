@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Floats, Ints, Rows, take, transpose
 from classmark.clusters.kmeans import (
     Clusterer,
     SphericalKMeans,
@@ -19,7 +19,6 @@ from classmark.clusters.kmeans import (
 )
 from classmark.estimator import parameters
 from classmark.problems import Mistake
-from classmark.sparse import Rows, take, transpose
 from classmark.validation import Seed, require_numbers
 
 

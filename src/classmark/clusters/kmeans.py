@@ -14,12 +14,19 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from classmark.arrays import Floats, Ints
-from classmark.estimator import Estimator, parameters
+from classmark.arrays import (
+    Floats,
+    Ints,
+    Rows,
+    keep_columns,
+    rows_from,
+    take,
+    transpose,
+)
+from classmark.estimator import Estimator, parameters, renamed
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.sparse import Rows, keep_columns, rows_from, take, transpose
-from classmark.validation import Seed, generator, renamed, require_k, require_numbers
+from classmark.validation import Seed, generator, require_k, require_numbers
 
 
 class Unit(NamedTuple):
@@ -264,7 +271,7 @@ class SphericalKMeans(Clusterer):
 def meet(rows: Rows, centers: Any) -> Met:
     """Compare every row with all centres, a sparse matrix (k, width).
 
-    >>> from classmark.sparse import rows_from
+    >>> from classmark.arrays import rows_from
     >>> centers = rows_from([[1.0, 0.0], [0.0, 1.0]]).to_scipy()
     >>> met = meet(rows_from([[0.6, 0.8]]), centers)
     >>> met.which.tolist(), met.best.tolist(), met.second.tolist()

@@ -11,7 +11,13 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Array, Bools, Ints, bounds_of, words_of, zeros
+from classmark.arrays import Array, Bools, Ints, Rows, bounds_of, words_of, zeros
+from classmark.corpus.documents import (
+    GrowingVocabulary,
+    Vocabulary,
+    join_terms,
+    order_terms,
+)
 from classmark.corpus.kernels import (
     ARENA,
     BASE,
@@ -27,17 +33,9 @@ from classmark.corpus.kernels import (
     number_tokens,
     scatter_entries,
 )
-from classmark.corpus.vocabulary import (
-    GrowingVocabulary,
-    Vocabulary,
-    join_terms,
-    order_terms,
-)
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.sparse import Rows
-from classmark.text.analyzer import Analyzer
-from classmark.text.tokens import fold, kinds
+from classmark.text import Analyzer, fold, kinds
 
 _BLOCK = 1 << 18
 
@@ -66,7 +64,7 @@ class Statistics:
 def statistics(counts: Rows) -> Statistics:
     """Compute the statistics of a block of counts.
 
-    >>> from classmark.sparse import rows_from
+    >>> from classmark.arrays import rows_from
     >>> collection = statistics(rows_from([[2.0, 1.0], [0.0, 1.0], [3.0, 0.0]]))
     >>> collection.document_frequency.tolist(), collection.average_unique
     ([2, 2], 1.3333333333333333)

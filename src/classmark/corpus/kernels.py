@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from classmark.compiled import compiled
-from classmark.text.tokens import ALONE, MARK, SEPARATOR, WORD
+from classmark.text import ALONE, MARK, SEPARATOR, WORD
 
 LONG = np.uint64(0xFF << 56)
 _NONE, _ONE = np.uint64(0), np.uint64(1)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from classmark.arrays import stack
 from classmark.corpus.documents import Document
 from classmark.datasets.dataset import (
     ClickSession,
@@ -36,7 +37,6 @@ from classmark.formats.test_collections import (
 )
 from classmark.formats.text_files import lines
 from classmark.problems import Mistake
-from classmark.sparse import stack
 
 Loader = Callable[["Path", str | None], Dataset]
 

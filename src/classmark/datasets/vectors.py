@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from classmark.arrays import Rows, rows_from, take, transpose
 from classmark.datasets.dataset import (
     Dataset,
     DatasetPart,
@@ -29,7 +30,6 @@ from classmark.formats.records import Examples
 from classmark.formats.svmlight import read_lshtc, read_svmlight
 from classmark.formats.taxonomies import read_hierarchy, read_names
 from classmark.problems import Mistake
-from classmark.sparse import Rows, rows_from, take, transpose
 
 Counts = tuple[tuple[int, float], ...]  # (page, count), pages increasing
 Task = tuple[Rows, Rows]  # pages and category descriptions, as counts of its words

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Floats, Ints, Rows, rows_from, take
 from classmark.corpus.documents import cross_validate, folds
 from classmark.measures import (
     accuracy_bound,
@@ -27,12 +27,11 @@ from classmark.measures.categories import (
 from classmark.preferences.graph import short_name
 from classmark.preferences.labels import levels_from
 from classmark.problems import Mistake
+from classmark.progress import spread
 from classmark.rankers.calibration import ENOUGH, crossed_calibration_error
 from classmark.rankers.preference import PreferenceRanker
 from classmark.rankers.text_ranker import TextRanker
 from classmark.ranking import BLOCK, top
-from classmark.sparse import Rows, rows_from, take
-from classmark.spreading import spread
 
 if TYPE_CHECKING:
     from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker

@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from classmark.arrays import Bools
+from classmark.arrays import Bools, rows_from
 from classmark.evaluation.figures import color_of, points_of
 from classmark.examples.screening import Screening, ScreeningQuery, StoppingRule
 from classmark.figures import LINE, SOFT, Axis, Figure, Panel, Series, write_figure
 from classmark.measures import documents_read
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.sparse import rows_from
 
 
 @dataclass(frozen=True, slots=True, eq=False)

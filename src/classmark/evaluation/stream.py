@@ -13,13 +13,12 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Floats, Ints, Rows, keep_values, rows_from, take
 from classmark.estimator import Estimator, parameters
 from classmark.measures.categories import per_document, rank_relevant
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.sparse import Rows, keep_values, rows_from, take
 
 
 @parameters()

@@ -33,7 +33,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Floats, Ints, Rows, take
 from classmark.corpus.documents import train_test
 from classmark.examples.problem import (
     NOBODY,
@@ -50,7 +50,6 @@ from classmark.problems import Mistake
 from classmark.solvers.ascent import Solution
 from classmark.solvers.hinge import ascend
 from classmark.solvers.preference import squares
-from classmark.sparse import Rows, take
 
 MARGIN = 0.25  # μ
 CLEAN = 0.02  # the share of hidden documents at which U counts as much as P

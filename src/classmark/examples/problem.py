@@ -15,12 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Floats, Ints, Rows, rows_from, stack, take
 from classmark.problems import Mistake
 from classmark.solvers.ascent import Solution
 from classmark.solvers.cutting_planes import Linear, linear
 from classmark.solvers.hinge import Hinges, ascend
-from classmark.sparse import Rows, rows_from, stack, take
 from classmark.validation import Seed, generator
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Floats, Ints, Rows, rows_from, stack, take
 from classmark.estimator import TINY, Estimator, parameters
 from classmark.examples import auto
 from classmark.examples.auto import biased
@@ -38,7 +38,6 @@ from classmark.solvers.cutting_planes import (
 )
 from classmark.solvers.hinge import KernelFunction, ascend_gram
 from classmark.solvers.smooth import squared_hinges
-from classmark.sparse import Rows, rows_from, stack, take
 from classmark.validation import require_numbers
 
 NEED_NOTHING = ("centroid", "one-class")

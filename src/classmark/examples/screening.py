@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from classmark.arrays import Array, Bools, Floats, Ints
+from classmark.arrays import Array, Bools, Floats, Ints, Rows, rows_from, stack, take
 from classmark.examples.query import RelevanceQuery
 from classmark.measures.stopping import (
     PATIENCE,
@@ -27,7 +27,6 @@ from classmark.measures.stopping import (
 )
 from classmark.problems import Mistake
 from classmark.ranking import top
-from classmark.sparse import Rows, rows_from, stack, take
 from classmark.validation import Seed, generator, require_numbers
 
 SKIPPED = -1

@@ -13,14 +13,13 @@ from pathlib import Path
 
 import numpy as np
 
-from classmark.arrays import Bools
+from classmark.arrays import Bools, keep_columns
 from classmark.formats.records import Examples, together
 from classmark.formats.svmlight import NUMBER, BadToken, Pairs, TokenBlock, value_texts
 from classmark.formats.taxonomies import read_mulan_labels
 from classmark.formats.text_files import FilePlace, lines, writing
 from classmark.problems import Mistake, UnreadableFile
 from classmark.progress import track
-from classmark.sparse import keep_columns
 
 QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 NAME = re.compile(rf"({QUOTED}|[^\s{{'\"][^\s{{]*)\s*(.*)", re.DOTALL)

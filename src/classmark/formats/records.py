@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple
 
+from classmark.arrays import Rows, stack
 from classmark.corpus.documents import Document
 from classmark.problems import Mistake
-from classmark.sparse import Rows, stack
 
 PRIMARY, SECONDARY = 2.0, 1.0
 

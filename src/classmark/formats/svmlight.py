@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Floats, Ints, Rows, keep_columns
 from classmark.formats.records import Examples, together
 from classmark.formats.text_files import (
     LIMITS,
@@ -40,7 +40,6 @@ from classmark.formats.text_files import (
 )
 from classmark.problems import Mistake, UnreadableFile
 from classmark.progress import track
-from classmark.sparse import Rows, keep_columns
 
 MOST = 2**32 - 1
 HEADER = re.compile(rb"\s*(\d{1,18})\s+(\d{1,10})\s+(\d{1,18})\s*")

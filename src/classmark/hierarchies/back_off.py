@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from classmark.arrays import Array, Bools, Floats, Ints
+from classmark.arrays import Array, Bools, Floats, Ints, Rows, take
 from classmark.estimator import Estimator, parameters
 from classmark.hierarchies.places import (
     Places,
@@ -23,7 +23,6 @@ from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.rankers.calibration import fitted_scale, posterior, sigmoid
 from classmark.ranking import top
-from classmark.sparse import Rows, take
 from classmark.taxonomy.tree import Dummy, Taxonomy
 from classmark.validation import generator, require_numbers
 

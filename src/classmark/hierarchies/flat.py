@@ -12,8 +12,18 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Array, Floats, Ints
-from classmark.estimator import Estimator, parameters
+from classmark.arrays import (
+    Array,
+    Floats,
+    Ints,
+    Rows,
+    keep_columns,
+    rows_from,
+    take,
+    transpose,
+    with_constant,
+)
+from classmark.estimator import Estimator, parameters, renamed
 from classmark.hierarchies.nodes import NOWHERE, fit_margins, fit_node, in_use, require
 from classmark.hierarchies.places import (
     Places,
@@ -31,16 +41,8 @@ from classmark.rankers.preference import PreferenceRanker
 from classmark.ranking import order
 from classmark.ranking import top as best_of
 from classmark.solvers.hinge import Hinges, ascend
-from classmark.sparse import (
-    Rows,
-    keep_columns,
-    rows_from,
-    take,
-    transpose,
-    with_constant,
-)
 from classmark.taxonomy.tree import Taxonomy
-from classmark.validation import byte_size, renamed, require_k, require_numbers
+from classmark.validation import byte_size, require_k, require_numbers
 
 COUNTS = 3  # arrays as large as the weights that counting holds
 CELLS = 1 << 23  # scores held together: 64 MiB

@@ -9,7 +9,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from classmark.arrays import Bools, Floats, Ints
+from classmark.arrays import (
+    Bools,
+    Floats,
+    Ints,
+    Rows,
+    keep_columns,
+    rows_from,
+    take,
+    transpose,
+)
 from classmark.hierarchies.flat import owners_of
 from classmark.hierarchies.nodes import NodeModel, fit_node
 from classmark.hierarchies.places import (
@@ -25,7 +34,6 @@ from classmark.hierarchies.taxonomy_ranker import unit_rows
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.rankers.linear import LinearRanker
-from classmark.sparse import Rows, keep_columns, rows_from, take, transpose
 from classmark.validation import generator
 
 

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO, NamedTuple, Self
 
 import numpy as np
 
-from classmark.arrays import Array, read_only
+from classmark.arrays import Array, Rows, read_only
 from classmark.hierarchies.nodes import (
     NAMES,
     SIXTEEN_BITS,
@@ -37,9 +37,7 @@ from classmark.hierarchies.nodes import (
 )
 from classmark.hierarchies.places import Lessons, Nodes, Places, Shape
 from classmark.problems import DamagedFolder, Mistake
-from classmark.progress import track
-from classmark.sparse import Rows
-from classmark.spreading import Spreader, spreader
+from classmark.progress import Spreader, spreader, track
 from classmark.storage import (
     FolderWriter,
     is_intact,

@@ -14,13 +14,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Array, Floats, Ints, read_only
+from classmark.arrays import (
+    Array,
+    Floats,
+    Ints,
+    Rows,
+    keep_columns,
+    read_only,
+    with_constant,
+)
 from classmark.hierarchies.places import Lessons, Nodes, Shape
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.rankers.linear import LinearRanker
 from classmark.rankers.preference import PreferenceRanker
-from classmark.sparse import Rows, keep_columns, with_constant
 from classmark.validation import byte_size
 
 
@@ -31,7 +38,7 @@ def log_odds(rows: Rows, owners: Rows, alpha: float = 1.0) -> tuple[Floats, Floa
     daughter j; p(j) = its documents / those of all. A document of several daughters
     counts in each. Every daughter is to have a document.
 
-    >>> from classmark.sparse import rows_from
+    >>> from classmark.arrays import rows_from
     >>> rows, owners = rows_from([[3.0, 0.0], [1.0, 1.0]]), rows_from(np.eye(2))
     >>> np.exp(log_odds(rows, owners)[0]).round(2).tolist()
     [[0.8, 0.5], [0.2, 0.5]]
@@ -101,7 +108,7 @@ def fit_node(
     A daughter without documents has no weights and the bias NOWHERE; where fewer than
     two have documents there is nothing to learn, and no feature is kept.
 
-    >>> from classmark.sparse import rows_from
+    >>> from classmark.arrays import rows_from
     >>> rows, owners = rows_from([[0.0, 1.0], [1.0, 0.0]]), rows_from(np.eye(2))
     >>> fit_node(rows, owners, "svm", tol=1e-6).weights.round(3).tolist()
     [[-0.5, 0.5], [0.5, -0.5]]

@@ -11,9 +11,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from classmark.arrays import Array, Bools, Ints, bounds_of, ranges
+from classmark.arrays import (
+    Array,
+    Bools,
+    Csr,
+    Ints,
+    Rows,
+    bounds_of,
+    ranges,
+    rows_in,
+    take,
+)
 from classmark.problems import Mistake
-from classmark.sparse import Csr, Rows, rows_in, take
 from classmark.storage import open_folder, save
 from classmark.taxonomy.tree import Dummy, Taxonomy
 
@@ -198,7 +207,7 @@ def places_of(taxonomy: Taxonomy, y: Iterable[Any]) -> Places:
 def among_labels(labels: Rows, predicted: Ints) -> Bools:
     """Whether the number predicted for each document is one of its labels, (n,).
 
-    >>> from classmark.sparse import rows_from
+    >>> from classmark.arrays import rows_from
     >>> among_labels(rows_from(np.eye(2)), np.array([1, 1])).tolist()
     [False, True]
     """

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Floats, Ints, rows_from, take
 from classmark.corpus.documents import train_test
 from classmark.hierarchies.held_out import Bound, NodeLearner, Removals, TrialTree
 from classmark.hierarchies.places import (
@@ -32,7 +32,6 @@ from classmark.hierarchies.taxonomy_ranker import unit_rows
 from classmark.measures.significance import Outcome, micro_sign_test
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.sparse import rows_from, take
 from classmark.taxonomy.edits import prune
 from classmark.taxonomy.tree import Dummy, Taxonomy
 from classmark.validation import generator

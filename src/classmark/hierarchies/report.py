@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from classmark.arrays import Bools, Floats, Ints
+from classmark.arrays import Bools, Floats, Ints, Rows, rows_from, take
 from classmark.corpus.documents import train_test
 from classmark.hierarchies.held_out import CENTROIDS, Bound, NodeLearner, TrialTree
 from classmark.hierarchies.places import (
@@ -26,7 +26,6 @@ from classmark.hierarchies.places import (
 )
 from classmark.measures.significance import Outcome, sign_test
 from classmark.problems import Mistake
-from classmark.sparse import Rows, rows_from, take
 from classmark.taxonomy.tree import Taxonomy
 from classmark.validation import generator
 

@@ -10,7 +10,17 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from classmark.arrays import Array, Bools, Floats, Ints
+from classmark.arrays import (
+    Array,
+    Bools,
+    Floats,
+    Ints,
+    Rows,
+    rows_from,
+    rows_in,
+    take,
+    transpose,
+)
 from classmark.estimator import parameters
 from classmark.hierarchies.flat import (
     CrammerSingerSVM,
@@ -29,7 +39,6 @@ from classmark.rankers.linear import Evidence, LinearRanker
 from classmark.rankers.preference import PreferenceRanker
 from classmark.ranking import top as best_of
 from classmark.solvers.hinge import Hinges, ascend
-from classmark.sparse import Rows, rows_from, rows_in, take, transpose
 from classmark.validation import Seed, generator, require_numbers
 
 KEPT = 4096  # pairs whose classifiers are kept

@@ -10,7 +10,16 @@ from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 
-from classmark.arrays import Bools, Floats, Ints
+from classmark.arrays import (
+    Bools,
+    Csr,
+    Floats,
+    Ints,
+    Rows,
+    keep_columns,
+    rows_from,
+    take,
+)
 from classmark.corpus.documents import cross_validate, folds
 from classmark.estimator import parameters
 from classmark.hierarchies.places import among_labels, ancestors, ones_at
@@ -25,7 +34,6 @@ from classmark.preferences.labels import (
 from classmark.problems import Mistake
 from classmark.rankers.linear import LinearRanker
 from classmark.rankers.preference import PreferenceRanker
-from classmark.sparse import Csr, Rows, keep_columns, rows_from, take
 from classmark.taxonomy.tree import Taxonomy
 from classmark.validation import require_numbers
 

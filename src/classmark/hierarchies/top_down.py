@@ -12,8 +12,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from classmark.arrays import Floats, Ints, ranges
-from classmark.estimator import Estimator, parameters
+from classmark.arrays import Floats, Ints, Rows, ranges, rows_from, take
+from classmark.estimator import Estimator, parameters, renamed
 from classmark.hierarchies.flat import share_right
 from classmark.hierarchies.kernels import all_leaves, best_first, descend, node_scores
 from classmark.hierarchies.model_files import (
@@ -43,9 +43,8 @@ from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.rankers.linear import Evidence, LinearRanker, documents_like
 from classmark.ranking import order
-from classmark.sparse import Rows, rows_from, take
 from classmark.taxonomy.tree import Taxonomy
-from classmark.validation import renamed, require_k, require_numbers
+from classmark.validation import require_k, require_numbers
 
 BLOCK = 1 << 24  # scores of leaves that are held together
 KEPT = ("base", "beam", "C", "drop", "n_jobs", "memory", "scale", "tol")
@@ -133,7 +132,7 @@ class TopDownClassifier(Estimator):
         sparse weights.
     folder : where finished nodes are written as they come: a training that was killed
         goes on from there. In the end it holds the whole model, as ``save`` writes it.
-        Where machines were brought (``classmark.spreading``), their workers do it,
+        Where machines were brought (``classmark.progress``), their workers do it,
         each within ``memory``; without a folder, nothing is spread.
 
     The probability of a leaf is the product of softmaxes along its path, where there

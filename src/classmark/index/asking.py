@@ -61,8 +61,7 @@ from classmark.index.search import (
     require_size,
 )
 from classmark.problems import Mistake
-from classmark.text.analyzer import Analyzer
-from classmark.text.tokens import words
+from classmark.text import Analyzer, words
 
 Documents = NDArray[np.uint32]
 Kernel = Callable[[Array, Array, Array], int]

@@ -25,9 +25,8 @@ from numpy.typing import NDArray
 
 from classmark.arrays import bounds_of, zeros
 from classmark.corpus.counting import Chunk, TokenTable, batches
-from classmark.corpus.documents import Document
+from classmark.corpus.documents import Document, join_terms, order_terms
 from classmark.corpus.kernels import count_entries, scatter_entries, scatter_places
-from classmark.corpus.vocabulary import join_terms, order_terms
 from classmark.index.merge import id_of, merge_segments, merged_keys, to_merge
 from classmark.index.segment import (
     Inverted,
@@ -48,7 +47,7 @@ from classmark.index.snapshot import (
 )
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.text.analyzer import Analyzer
+from classmark.text import Analyzer
 
 #: The field of a document that is only an id and a text.
 TEXT = "text"

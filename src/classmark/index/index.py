@@ -29,8 +29,7 @@ from classmark.index.snapshot import (
     sweep,
 )
 from classmark.problems import Mistake
-from classmark.text.analyzer import Analyzer, analyzer_from
-from classmark.text.tokens import words
+from classmark.text import Analyzer, analyzer_from, words
 from classmark.validation import byte_size
 
 

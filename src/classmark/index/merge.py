@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import Ints, bounds_of, zeros
-from classmark.corpus.vocabulary import order_terms
+from classmark.corpus.documents import order_terms
 from classmark.index.kernels_postings import GONE, append_lists, append_places
 from classmark.index.postings import ColumnReader
 from classmark.index.segment import (

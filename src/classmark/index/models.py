@@ -22,7 +22,6 @@ from classmark.index.kernels_search import Postings, Ready, prepare
 from classmark.index.kernels_vectors import square_norms
 from classmark.index.postings import Field, Lists
 from classmark.problems import Mistake
-from classmark.weighting.formulas import smooth_idf
 
 
 class Parameter(NamedTuple):
@@ -404,6 +403,8 @@ class Prepared:
     @cached_property
     def idf(self) -> Floats:
         """The rarity of each term: ln((1 + N)/(1 + df)) + 1."""
+        from classmark.weighting.vectorizer import smooth_idf
+
         weights: Floats = smooth_idf(self.df, self.field.n_alive)
         return weights
 

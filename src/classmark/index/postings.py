@@ -17,8 +17,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from classmark.arrays import Array, Bools, Ints, bounds_of, cut_runs, words_of, zeros
-from classmark.corpus.vocabulary import join_terms
+from classmark.arrays import (
+    Array,
+    Bools,
+    Ints,
+    bounds_of,
+    cut_runs,
+    rows_from,
+    take,
+    transpose,
+    words_of,
+    zeros,
+)
+from classmark.corpus.documents import join_terms
 from classmark.index.kernels_postings import (
     copy_words,
     decode_lists,
@@ -28,7 +39,6 @@ from classmark.index.kernels_postings import (
     hash_words,
 )
 from classmark.problems import Mistake
-from classmark.sparse import rows_from, take, transpose
 
 _NEWLINE = ord("\n")
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from classmark.arrays import Array, Bools, Ints, bounds_of, zeros
-from classmark.corpus.vocabulary import order_terms
+from classmark.corpus.documents import order_terms
 from classmark.index.kernels_postings import append_lists, places_of, tally_gone
 from classmark.index.postings import SLACK, Field, Lists, TermPlaces
 from classmark.index.segment import (

@@ -9,14 +9,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Array, Floats, Ints, bounds_of, ranges
+from classmark.arrays import Array, Floats, Ints, Rows, bounds_of, ranges, transpose
 from classmark.index.feedback import terms_of
 from classmark.index.kernels_models import Final, Heap
 from classmark.index.kernels_vectors import arrange, find_in_runs, find_vector, lay_runs
 from classmark.index.models import Prepared, Query, strides
 from classmark.index.postings import Lists, Words
 from classmark.problems import Mistake
-from classmark.sparse import Rows, transpose
 
 _LARGEST = (1 << 16) - 1
 _PER_POSTING, _PER_TERM = 6, 40  # bytes: at most, about

@@ -10,11 +10,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from classmark.arrays import Array, Floats, Ints, bounds_of
+from classmark.arrays import (
+    Array,
+    Floats,
+    Ints,
+    Rows,
+    bounds_of,
+    require_finite,
+    rows_from,
+)
 from classmark.links.kernels import follow_links, relax_pages, share_out
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.sparse import Rows, require_finite, rows_from
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array, csr_matrix

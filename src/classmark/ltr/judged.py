@@ -10,18 +10,17 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Floats, Ints, Rows, rows_from, take
 from classmark.corpus.documents import cross_validate
 from classmark.corpus.documents import folds as parted
-from classmark.estimator import Estimator
+from classmark.estimator import Estimator, renamed
 from classmark.evaluation.retrieval import settings_of
 from classmark.measures.retrieval import JudgedRun, Measure, measured
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.ranking import rank
 from classmark.solvers.pairs import Runs
-from classmark.sparse import Rows, rows_from, take
-from classmark.validation import Seed, generator, renamed
+from classmark.validation import Seed, generator
 
 
 @dataclass(frozen=True, slots=True)

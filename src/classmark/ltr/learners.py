@@ -11,8 +11,8 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from classmark.arrays import Floats, Ints
-from classmark.estimator import parameters
+from classmark.arrays import Floats, Ints, Rows, rows_from, with_constant
+from classmark.estimator import parameters, renamed
 from classmark.ltr.judged import (
     Judged,
     LinearQueryRanker,
@@ -26,8 +26,6 @@ from classmark.solvers.cutting_planes import linear
 from classmark.solvers.hinge import Hinges, ascend
 from classmark.solvers.pairs import GradedPairs, ListedPairs, Pairs, hinges_of_pairs
 from classmark.solvers.smooth import Objective, minimise
-from classmark.sparse import Rows, rows_from, with_constant
-from classmark.validation import renamed
 
 CUTOFF = 10
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from classmark.arrays import Floats
+from classmark.arrays import Floats, rows_from
 from classmark.corpus.documents import folds, train_test
 from classmark.evaluation.retrieval import (
     DEPTH,
@@ -46,7 +46,6 @@ from classmark.ltr.learners import (
 from classmark.measures import parse, randomisation_test
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.sparse import rows_from
 
 CANDIDATES = 100
 Scorer = Callable[[Floats], Floats]

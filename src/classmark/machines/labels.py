@@ -12,14 +12,21 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
-from classmark.arrays import Array, ranges
+from classmark.arrays import (
+    Array,
+    Rows,
+    keep_columns,
+    ranges,
+    rows_from,
+    rows_in,
+    stack,
+)
 from classmark.estimator import TINY
 from classmark.index.snapshot import try_lock
 from classmark.preferences.labels import levels_from, relevant
 from classmark.problems import Mistake
+from classmark.progress import spread, spread_by, spreader
 from classmark.rankers.preference import PreferenceRanker
-from classmark.sparse import Rows, keep_columns, rows_from, rows_in, stack
-from classmark.spreading import spread, spread_by, spreader
 from classmark.storage import (
     is_intact,
     make_folder,
@@ -33,7 +40,7 @@ from classmark.validation import byte_size
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-    from classmark.spreading import Spreader
+    from classmark.progress import Spreader
 
 
 DOCUMENTS, BLOCK, VERSION = "classmark-documents", "classmark-labels", 1

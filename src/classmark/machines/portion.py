@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Floats, Ints, Rows, rows_from, take
 from classmark.examples.problem import mean_of
 from classmark.index.index import Index
 from classmark.index.models import Prepared
@@ -26,7 +26,6 @@ from classmark.index.vectors import unit_rows
 from classmark.ranking import top
 from classmark.solvers.cutting_planes import linear
 from classmark.solvers.hinge import HingeAscent, Hinges, joined
-from classmark.sparse import Rows, rows_from, take
 from classmark.storage import open_folder
 from classmark.validation import generator
 

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Floats, Ints, Rows, rows_from, stack, take
 from classmark.examples.problem import Collection
 from classmark.examples.query import ExampleQuery, IndexExamples, OnlineResult
 from classmark.index.index import Index
@@ -47,7 +47,6 @@ from classmark.ranking import rank
 from classmark.solvers.ascent import Ascent, Solution
 from classmark.solvers.cutting_planes import dot, linear
 from classmark.solvers.hinge import Hinges, ascend, checked, joined, picked, started
-from classmark.sparse import Rows, rows_from, stack, take
 
 ROUNDS = 300  # the most to be made
 PASSES = 4  # of a worker in a round: few, the step that follows being common to all

@@ -47,7 +47,7 @@ from classmark.index.vectors import WeightedQuery
 from classmark.machines.cluster import Machines, RemoteObjects
 from classmark.problems import Mistake
 from classmark.ranking import Ranking, cut, rank
-from classmark.text.analyzer import Analyzer
+from classmark.text import Analyzer
 from classmark.validation import byte_size
 
 

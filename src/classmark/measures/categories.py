@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from classmark.arrays import Array, Bools, Floats, Ints
+from classmark.arrays import Array, Bools, Floats, Ints, Rows, keep_values, take
+from classmark.estimator import renamed
 from classmark.measures.retrieval import Measure, parse_for
 from classmark.preferences.graph import NAMES as GRAPH_LOSSES
 from classmark.preferences.graph import (
@@ -23,8 +24,6 @@ from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.ranking import BLOCK, numbers, order
-from classmark.sparse import Rows, keep_values, take
-from classmark.validation import renamed
 
 SCORES_AT_ONCE = 1 << 18  # scores looked at together
 FEW = 64  # up to so many labels, counting for each is faster than sorting all scores

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from classmark.arrays import Bools, Floats, Ints
+from classmark.arrays import Bools, Floats, Ints, Rows
 from classmark.measures.categories import relevant
 from classmark.measures.retrieval import Measure, parse_for, share
 from classmark.problems import Mistake
-from classmark.sparse import Rows
 
 NAMES = (
     *("F1(micro)", "F1(macro)", "Precision(micro)", "Precision(macro)"),

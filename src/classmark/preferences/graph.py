@@ -14,10 +14,11 @@ from typing import Any, Self
 import numpy as np
 
 from classmark.arrays import Floats, Ints
+from classmark.estimator import renamed
 from classmark.problems import Mistake
-from classmark.validation import renamed
 
 Edge = tuple[int, int]
+FEW = 16  # labels that a layered graph may leave out
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -62,6 +63,12 @@ class PreferenceGraph:
         object.__setattr__(self, "levels", levels)
         object.__setattr__(self, "pairs", _pairs(n_labels + thresholds, listed))
         object.__setattr__(self, "weights", _weights(listed))
+
+    @property
+    def is_layered(self) -> bool:
+        """Whether it has layers and compares all labels, or all but a few."""
+        levels = self.levels
+        return levels is not None and bool(np.count_nonzero(levels < 0) <= FEW)
 
     @classmethod
     def multilabel(cls, n_labels: int, relevant: Iterable[int]) -> Self:

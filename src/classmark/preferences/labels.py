@@ -17,10 +17,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from classmark.arrays import Bools, Ints
+from classmark.arrays import Bools, Ints, Rows, keep_values, rows_from
 from classmark.preferences.graph import PreferenceGraph
 from classmark.problems import Mistake
-from classmark.sparse import Rows, keep_values, rows_from
 
 
 def labels_from(
@@ -110,9 +109,6 @@ def number_labels(
             )
         numbered.append(sorted({number[label] for label in labels}))
     return numbered
-
-
-FEW = 16  # labels that a layered graph may leave out
 
 
 def levels_from(
@@ -211,9 +207,7 @@ def is_graphs(Y: Any) -> bool:
 
 def are_layered(graphs: Sequence[PreferenceGraph]) -> bool:
     """Whether every graph is layered and compares all labels, or all but a few."""
-    return all(
-        g.levels is not None and np.count_nonzero(g.levels < 0) <= FEW for g in graphs
-    )
+    return all(graph.is_layered for graph in graphs)
 
 
 def checked_graphs(

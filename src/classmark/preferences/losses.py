@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Bools, Floats, Ints
+from classmark.arrays import Bools, Floats, Ints, Rows
 from classmark.preferences.graph import NAMES, Loss, PreferenceGraph, decompose, resolve
 from classmark.preferences.labels import (
     graphs_from,
@@ -30,7 +30,6 @@ from classmark.preferences.labels import (
 )
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.sparse import Rows
 
 Places = NDArray[np.intp]
 

@@ -7,13 +7,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from classmark.arrays import Array, Floats, Ints
+from classmark.arrays import Array, Floats, Ints, Rows, rows_from, take
 from classmark.corpus.documents import cross_validate, folds
 from classmark.estimator import Estimator, parameters
 from classmark.preferences.labels import is_graphs, labels_from
 from classmark.problems import Mistake
 from classmark.rankers.linear import LinearRanker
-from classmark.sparse import Rows, rows_from, take
 
 
 def isotonic(x: Floats, y: Floats) -> tuple[Floats, Floats]:
@@ -280,7 +279,7 @@ def fitted_scale(scores: Any, labels: Rows) -> float:
 
     scores : (n, k), of documents that were not learned from;  labels : Rows (n, k).
 
-    >>> from classmark.sparse import rows_from
+    >>> from classmark.arrays import rows_from
     >>> right = rows_from([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     >>> round(fitted_scale([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]], right), 3)
     0.693

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from classmark.arrays import Floats, Ints
-from classmark.estimator import Estimator, parameters
+from classmark.arrays import Csr, Floats, Ints, Rows, rows_from
+from classmark.estimator import Estimator, parameters, renamed
+from classmark.kernels import scores_of
 from classmark.preferences.graph import Loss
 from classmark.preferences.labels import labels_from
 from classmark.preferences.losses import loss_from
@@ -22,9 +24,8 @@ from classmark.solvers.smooth import (
     minimise,
     require_penalty,
 )
-from classmark.sparse import Csr, Rows, rows_from
-from classmark.validation import renamed, require_k, require_numbers
-from classmark.weighting.formulas import rocchio_weights
+from classmark.validation import require_k, require_numbers
+from classmark.weighting.vectorizer import rocchio_weights
 
 DENSE_LIMIT = 1 << 29  # weights: 4 GiB in float64
 
@@ -149,6 +150,31 @@ class LinearRanker(Estimator, ABC):
     def _documents(self, X: Any) -> Rows:
         self._require_fitted()
         return documents_like(X, self.weights_.shape[0], self)
+
+
+class FixedRanker(LinearRanker):
+    """Weights that were learned document by document, to rank by and no more.
+
+    weights : shape (features, categories);  hidden : categories that are not ranked.
+    The scores are, to the bit, those of the ranker that has learned the weights.
+    """
+
+    def __init__(self, weights: Floats, hidden: Sequence[int]) -> None:
+        self.weights_, self.hidden = weights, hidden
+
+    def fit(self, X: Any, Y: Any) -> Self:  # noqa: ARG002 (the manners of a ranker)
+        """Refuse: its weights were learned before."""
+        raise Mistake("a FixedRanker only ranks: fit the ranker it was saved by")
+
+    def _scores(self, X: Any) -> Floats:
+        rows, weights = self._documents(X), np.asarray(self.weights_)
+        scores = np.empty((len(rows), weights.shape[1]), weights.dtype)
+        for i, row in enumerate(scores):
+            columns, values = rows.row(i)
+            scores_of(columns, values.astype(weights.dtype, copy=False), weights, row)
+        shown = scores.astype(np.float64)
+        shown[:, self.hidden] = -np.inf
+        return shown
 
 
 def documents_like(X: Any, width: int, who: object) -> Rows:

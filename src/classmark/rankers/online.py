@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from classmark.arrays import Array, Floats
+from classmark.arrays import Array, Floats, Rows, keep_columns, rows_from, take
 from classmark.estimator import parameters
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
@@ -16,7 +16,6 @@ from classmark.rankers.linear import DENSE_LIMIT, LinearRanker
 from classmark.solvers.hinge import Similarity, kernel_of
 from classmark.solvers.kernels_online import ERRORS, ONE, PAIRS, PERCEPTRON
 from classmark.solvers.online import Prototypes, Supports
-from classmark.sparse import Rows, keep_columns, rows_from, take
 from classmark.validation import Seed, generator, require_numbers
 
 

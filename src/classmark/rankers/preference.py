@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Array, Floats, Ints
+from classmark.arrays import Array, Floats, Ints, Rows, rows_from, take, with_constant
 from classmark.estimator import parameters
 from classmark.preferences.graph import (
     LOSSES,
@@ -45,7 +45,6 @@ from classmark.solvers.preference import (
 )
 from classmark.solvers.preference_live import LiveDual, from_batch, from_nothing
 from classmark.solvers.preference_sparse import SparseDual
-from classmark.sparse import Rows, rows_from, take, with_constant
 from classmark.validation import require_numbers
 
 Problem = ImplicitDual | ExplicitDual | CompositeDual | SparseDual
@@ -64,7 +63,7 @@ def decompositions(loss: Loss) -> Sequence[Loss]:
 
 def lesson_of(words: Words, graph: PreferenceGraph, loss: Loss) -> Lesson:
     """The lesson of a graph: layers where it has them, else groups of its edges."""
-    if graph.levels is not None and are_layered([graph]) and not callable(loss):
+    if graph.levels is not None and graph.is_layered and not callable(loss):
         labels = np.flatnonzero(graph.levels).astype(np.uint32)
         return Lesson(*words, labels, graph.levels[labels].astype(np.float32))
     groups, weights = weighted_groups(
@@ -314,7 +313,7 @@ class PreferenceRanker(LinearRanker):
             fits(rows, levels.width, self.memory, sparse=False)
         shares, center = self._shares(levels), Center(self._prototypes(rows, levels))
         free = callable(self._loss)
-        listed = np.array([free or not are_layered([graph]) for graph in graphs])
+        listed = np.array([free or not graph.is_layered for graph in graphs])
         if listed.all():
             return self._explicit(rows, graphs, shares, center)
         first = self._implicit(

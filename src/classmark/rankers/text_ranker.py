@@ -15,7 +15,12 @@ from classmark.preferences.graph import PreferenceGraph, short_name
 from classmark.preferences.labels import is_graphs, labels_from
 from classmark.problems import Mistake
 from classmark.rankers.calibration import Calibrator, held_out_scores
-from classmark.rankers.linear import LinearRanker, LogLinearRanker, Rocchio
+from classmark.rankers.linear import (
+    FixedRanker,
+    LinearRanker,
+    LogLinearRanker,
+    Rocchio,
+)
 from classmark.rankers.online import MMP, CategoryPerceptron
 from classmark.rankers.preference import PreferenceRanker, Words, lesson_of
 from classmark.ranking import top as best_of
@@ -27,12 +32,13 @@ from classmark.storage import (
     pack_strings,
     prefixed,
     save,
+    saved_settings,
     unpack_strings,
     with_prefix,
 )
-from classmark.text.tokens import words
+from classmark.text import words
 from classmark.weighting.live import LiveVectorizer
-from classmark.weighting.vectorizer import Vectorizer
+from classmark.weighting.vectorizer import FixedVectorizer, Vectorizer
 
 FORMAT, LIVE_FORMAT = "classmark text ranker", "classmark live text ranker"
 VERSION = 1
@@ -81,7 +87,7 @@ class TextRanker:
 
     def __init__(
         self,
-        vectorizer: Vectorizer | LiveVectorizer,
+        vectorizer: Vectorizer | FixedVectorizer,
         ranker: LinearRanker,
         categories: Sequence[str],
     ) -> None:
@@ -268,7 +274,7 @@ class LiveTextRanker:
             raise Mistake(
                 "only the learner plm learns from every decision: train with plm"
             )
-        if isinstance(vectorizer, LiveVectorizer):
+        if isinstance(vectorizer, FixedVectorizer):
             raise Mistake("this ranker is live already: teach it")
         ranker.begin_stream()
         live = cls(LiveVectorizer.start(vectorizer), ranker, trained.categories)
@@ -364,6 +370,16 @@ class LiveTextRanker:
         stored["handles"] = np.array(list(self.handles.values()), np.int64)
         return SavedFolder(LIVE_FORMAT, VERSION, stored, described)
 
+    @staticmethod
+    def open_to_rank(folder: Path) -> TextRanker:
+        """What a saved folder ranks by: the same scores, and nothing to learn with."""
+        saved = open_folder(folder, LIVE_FORMAT, VERSION)
+        dual = with_prefix("dual_", saved.arrays)
+        ranker = FixedRanker(np.array(dual["weights"]), dual["retired"].tolist())
+        if shift := float(dual["prices"][1]):
+            ranker.thresholds_ = np.full(dual["weights"].shape[1], shift)
+        return TextRanker.from_arrays(saved, FixedVectorizer, ranker)
+
     @classmethod
     def open(cls, folder: Path) -> tuple[LiveTextRanker, dict[str, Any]]:
         """Open a saved folder; return it and the facts kept beside it."""
@@ -382,6 +398,11 @@ class LiveTextRanker:
         opened.handles = dict(zip(ids, saved.arrays["handles"].tolist(), strict=True))
         ranker.show_stream()
         return opened, saved.settings["facts"]
+
+
+def live_facts(folder: Path) -> dict[str, Any]:
+    """The facts kept beside a saved live ranker, whose arrays are not looked at."""
+    return dict(saved_settings(folder, LIVE_FORMAT, VERSION)["facts"])
 
 
 @cache

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Floats, Ints, Rows
 from classmark.problems import Mistake
 from classmark.solvers.ascent import Ascent, Solution
 from classmark.solvers.hinge import HingeAscent, Hinges, Table, as_parts
@@ -45,7 +45,6 @@ from classmark.solvers.kernels_hinge import (
     product_loss,
     worst_table,
 )
-from classmark.sparse import Rows
 from classmark.validation import Seed, generator
 
 
@@ -69,7 +68,7 @@ def dot(first: Floats, second: Floats) -> float:
 def linear(parts: Sequence[Rows]) -> Linear:
     """The two products of some matrices; rows of coefficient 0 cost nothing.
 
-    >>> from classmark.sparse import rows_from
+    >>> from classmark.arrays import rows_from
     >>> X = linear([rows_from([[1.0, 2.0]]), rows_from([[0.0, 3.0]])])
     >>> X.product(np.array([1.0, 1.0])).tolist(), X.back(np.ones(2)).tolist()
     ([3.0, 3.0], [1.0, 5.0])
@@ -219,7 +218,7 @@ def cutting_planes(
     does, to begin with.
 
     >>> from classmark.solvers.cutting_planes import oracle_of
-    >>> from classmark.sparse import rows_from
+    >>> from classmark.arrays import rows_from
     >>> X = linear([rows_from([[2.0, 0.0]]), rows_from([[0.0, 0.5], [0.0, 1.0]])])
     >>> found = cutting_planes(X, oracle_of("balanced", 1, 2), 6.0)
     >>> found.weights.round(3).tolist(), round(found.objective, 4)
@@ -469,7 +468,7 @@ def ascend_precision(
     relative to the objective. It starts from Rocchio's duals; the weights are Σ_P dual
     · x − Σ_U dual · x.
 
-    >>> from classmark.sparse import rows_from
+    >>> from classmark.arrays import rows_from
     >>> P, U = rows_from([[1.0, 0.0]]), rows_from([[0.6, 0.8], [0.0, 1.0]])
     >>> found = ascend_precision([P, U], 6.0, tol=1e-6)
     >>> found.weights.round(3).tolist(), round(found.objective, 4)

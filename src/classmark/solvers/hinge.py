@@ -13,11 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from classmark.arrays import Array, Floats, read_only
+from classmark.arrays import Array, Floats, Rows, read_only
 from classmark.problems import Mistake
 from classmark.solvers.ascent import Ascent, Solution
 from classmark.solvers.kernels_hinge import climb, climb_gram, combine, survey
-from classmark.sparse import Rows
 from classmark.validation import Seed, byte_size, generator
 
 
@@ -144,7 +143,7 @@ def ascend(  # noqa: PLR0913 (what a solver is asked)
     duals stand for, where it is known;  tol : of the gap, relative to the objective;
     max_iter : the most passes over hinges that could move.
 
-    >>> from classmark.sparse import rows_from
+    >>> from classmark.arrays import rows_from
     >>> ones = np.ones(2)
     >>> rows, signs = np.arange(2, dtype=np.uint32), np.array([1.0, -1.0])
     >>> hinges = Hinges(rows, signs, ones, ones)

@@ -10,12 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Array, Bools, Floats, Growing, Ints, ranges
+from classmark.arrays import Array, Bools, Floats, Growing, Ints, Rows, ranges, take
 from classmark.preferences.graph import Groups
 from classmark.solvers.kernels_dual import coefficients
 from classmark.solvers.kernels_groups import sum_of_slots
 from classmark.solvers.preference import CODES, ExplicitDual, ImplicitDual
-from classmark.sparse import Rows, take
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from classmark.arrays import LINE, Array, Floats, Growing, Ints, with_room
+from classmark.arrays import (
+    LINE,
+    Array,
+    Floats,
+    Growing,
+    Ints,
+    Rows,
+    stack,
+    take,
+    with_room,
+)
 from classmark.solvers.hinge import KernelFunction
 from classmark.solvers.kernels_online import online_pass, support_pass, vote_pass
-from classmark.sparse import Rows, stack, take
 
 
 class Prototypes:

@@ -10,12 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Floats, Ints, Rows, take
 from classmark.problems import Mistake
 from classmark.solvers.ascent import Ascent, Solution
 from classmark.solvers.cutting_planes import dot, linear
 from classmark.solvers.kernels_pairs import arrange, bend, price
-from classmark.sparse import Rows, take
 from classmark.validation import generator
 
 Product = Callable[[Floats], Floats]

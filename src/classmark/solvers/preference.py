@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from classmark.arrays import Array, Bools, Floats, Ints, ranges
+from classmark.arrays import Array, Bools, Csr, Floats, Ints, Rows, ranges
 from classmark.preferences.graph import Groups
 from classmark.problems import Mistake
 from classmark.solvers.ascent import Dual
@@ -28,7 +28,6 @@ from classmark.solvers.kernels_dual import (
     square_and_dot,
 )
 from classmark.solvers.kernels_groups import compact
-from classmark.sparse import Csr, Rows
 from classmark.validation import byte_size
 
 

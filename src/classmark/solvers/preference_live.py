@@ -13,7 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Array, Bools, Floats, Growing, Ints, with_room
+from classmark.arrays import (
+    Array,
+    Bools,
+    Floats,
+    Growing,
+    Ints,
+    Rows,
+    rows_in,
+    with_room,
+)
 from classmark.kernels import scores_of
 from classmark.problems import Mistake
 from classmark.solvers.live_documents import (
@@ -32,7 +41,6 @@ from classmark.solvers.preference import (
     ImplicitDual,
     Pool,
 )
-from classmark.sparse import Rows, rows_in
 from classmark.storage import prefixed, with_prefix
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)

@@ -6,11 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from classmark.arrays import Array, Floats, Ints, ranges
+from classmark.arrays import Array, Csr, Floats, Ints, Rows, ranges
 from classmark.solvers.ascent import Dual
 from classmark.solvers.kernels_sparse import FEW, active_pass, change_size, lay_out
 from classmark.solvers.preference import Duals, squares
-from classmark.sparse import Csr, Rows
 from classmark.validation import Seed, generator
 
 

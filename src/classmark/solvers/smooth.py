@@ -14,12 +14,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from classmark.arrays import Floats
+from classmark.arrays import Floats, Rows
 from classmark.preferences.losses import EdgePrices, LogLinearLoss
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.solvers.ascent import Ascent, Solution
-from classmark.sparse import Rows
 
 BLOCK = 1 << 22  # scores held at a time
 MEMORY = 10  # steps that L-BFGS remembers
@@ -339,7 +338,7 @@ def squared_hinges(
     The solution has the bias as its last weight; its gap is ½‖gradient‖², which bounds
     what a 1-strongly convex objective is above its smallest value.
 
-    >>> from classmark.sparse import rows_from
+    >>> from classmark.arrays import rows_from
     >>> solution = squared_hinges(rows_from([[1.0], [-1.0]]), [1, -1], [1.0, 1.0])
     >>> solution.weights.round(3).tolist()
     [0.8, 0.0]

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Array, Floats, Ints
-from classmark.corpus.counting import Statistics, checked, count_blocks
-from classmark.corpus.vocabulary import GrowingVocabulary
-from classmark.estimator import Estimator, parameters
+from classmark.arrays import Array, Floats, Ints, Rows, stack
+from classmark.corpus.counting import Statistics
+from classmark.corpus.documents import GrowingVocabulary
 from classmark.problems import Mistake
-from classmark.sparse import Csr, Rows, stack
-from classmark.text.analyzer import Analyzer, analyzer_from
-from classmark.weighting import formulas
 from classmark.weighting.vectorizer import (
     FREQUENCIES,
+    IN_FORCE,
     TOTALS,
+    FixedVectorizer,
     Vectorizer,
-    block_weights,
     column_factor,
-    require_weighting,
+    plain_idf,
+    smooth_idf,
 )
 
 
@@ -40,11 +38,7 @@ class Drift(NamedTuple):
     shift: float
 
 
-_IN_FORCE = ("documents_in_force", "postings_in_force", "terms_in_force")
-
-
-@parameters()
-class LiveVectorizer(Estimator):
+class LiveVectorizer(FixedVectorizer):
     """A ``Vectorizer`` that learns text by text; its weights stay until told otherwise.
 
     There are two sets of statistics. The *drifting* ones count every text that was
@@ -73,11 +67,6 @@ class LiveVectorizer(Estimator):
     >>> columns.tolist(), values.tolist(), live.get_feature_names_out().tolist()
     ([0, 1], [1.0, 2.0], ['hive', 'bee'])
     """
-
-    analyzer: Analyzer | str | None = None
-    weighting: str = "tfidf"
-    norm: str | None = "l2"
-    slope: float = 0.3
 
     @classmethod
     def start(cls, vectorizer: Vectorizer) -> LiveVectorizer:
@@ -119,12 +108,7 @@ class LiveVectorizer(Estimator):
     def rows(self, texts: Iterable[str]) -> Rows:
         """Weigh texts without learning from them; unknown terms are left out."""
         self._ready()
-        blocks = self._counted(texts, learn=False)
-        return stack([self._weighted(block) for block in blocks])
-
-    def transform(self, texts: Iterable[str]) -> Csr:
-        """Return what ``rows`` does, as a scipy matrix."""
-        return self.rows(texts).to_scipy()
+        return super().rows(texts)
 
     def forget(self, text: str, columns: NDArray[np.uint32] | None = None) -> None:
         """Take a learned text out of the drifting statistics; its columns stay.
@@ -169,7 +153,7 @@ class LiveVectorizer(Estimator):
             raise Mistake("nothing was learned: learn a text before re-weighting")
         self._held["factor"][: self.n_features] = self._factors(statistics)
         in_force = statistics.documents, statistics.postings, self.n_features
-        self._counter.update(zip(_IN_FORCE, in_force, strict=True))
+        self._counter.update(zip(IN_FORCE, in_force, strict=True))
 
     def drift(self) -> Drift:
         """Say how far the drifting statistics are from those in force.
@@ -194,20 +178,8 @@ class LiveVectorizer(Estimator):
 
     def to_arrays(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """Return the terms and statistics as arrays, and the settings, fit for JSON."""
-        width = self.n_features
-        arrays = {name: array[:width].copy() for name, array in self._held.items()}
-        settings = self.get_params() | {"analyzer": str(self.analyzer_)}
-        return self.vocabulary_.to_arrays() | arrays, settings | self._counter
-
-    @classmethod
-    def from_arrays(
-        cls, arrays: Mapping[str, Array], settings: Mapping[str, Any]
-    ) -> LiveVectorizer:
-        """Make the vectorizer that ``to_arrays`` described, to go on as it would."""
-        live = cls(**{name: settings[name] for name in cls._defaults()})
-        terms, ends = arrays["terms"], arrays["term_ends"]
-        live._begin(GrowingVocabulary.from_arrays(terms, ends), arrays, settings)
-        return live
+        self._ready()
+        return super().to_arrays()
 
     def _ready(self) -> None:
         """Begin, if not fitted yet; drop terms that were not learned."""
@@ -215,25 +187,6 @@ class LiveVectorizer(Estimator):
             self._begin(GrowingVocabulary(), {}, {})
         while len(self.vocabulary_) > self._filled:
             self.vocabulary_.number.popitem()
-
-    def _begin(
-        self, vocabulary: GrowingVocabulary, arrays: Any, counters: Mapping[str, Any]
-    ) -> None:
-        """Begin with these terms and statistics; missing ones are 0."""
-        require_weighting(self.weighting, self.norm, self.slope)
-        self.analyzer_, self.vocabulary_ = analyzer_from(self.analyzer), vocabulary
-        self._filled = len(vocabulary)
-        self._counter = {name: counters.get(name, 0) for name in TOTALS + _IN_FORCE}
-        nothing = np.zeros(self._filled)
-        kinds = dict.fromkeys(FREQUENCIES, np.int64) | {"factor": np.float64}
-        self._held: dict[str, Array] = {
-            name: np.array(arrays.get(name, nothing), kinds[name]) for name in kinds
-        }
-
-    def _counted(self, texts: Iterable[str], *, learn: bool = True) -> Iterator[Rows]:
-        """Count texts, all of which are checked first; ``learn`` adds their terms."""
-        vocabulary = self.vocabulary_ if learn else self.vocabulary_.closed()
-        return count_blocks(list(checked(texts)), self.analyzer_, vocabulary)
 
     def _absorbed(self, counts: Rows) -> Rows:
         filled, before, width = self._filled, self._counter["documents"], counts.width
@@ -270,16 +223,5 @@ class LiveVectorizer(Estimator):
         if not self._counter["documents_in_force"]:
             return 1.0
         if self.weighting == "pivoted":
-            return formulas.plain_idf(1, n + 1)
-        return formulas.smooth_idf(1, n) if "idf" in self.weighting else 1.0
-
-    def _weighted(self, counts: Rows) -> Rows:
-        n, postings = (self._counter[name] for name in _IN_FORCE[:2])
-        average, slope = postings / max(n, 1), self.slope if postings else 0.0
-        tf, factor = counts.values.astype(np.float64), self._held["factor"]
-        weights = block_weights(
-            tf, counts.starts, factor[counts.columns],
-            self.weighting, self.norm, slope, average,
-        )  # fmt: skip
-        values = weights.astype(np.float32)
-        return Rows(counts.starts, counts.columns, values, counts.width)
+            return plain_idf(1, n + 1)
+        return smooth_idf(1, n) if "idf" in self.weighting else 1.0

@@ -1,30 +1,144 @@
-"""Vectorizer: texts in, weighted vectors out, in the manner of scikit-learn."""
+"""Vectorizer: texts in, weighted vectors out, in the manner of scikit-learn.
+
+How much a term says in a text, each weighting as its paper prints it: these functions
+take numbers or arrays that broadcast. The letters are the papers': ``tf`` how often the
+term occurs in the document, ``df`` in how many of the ``n`` documents it occurs at all.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from classmark.arrays import Array, Floats, Ints, cut_runs
-from classmark.corpus.counting import Statistics, count, statistics
-from classmark.corpus.vocabulary import Vocabulary
+from classmark.arrays import (
+    Array,
+    Csr,
+    Floats,
+    Ints,
+    Rows,
+    cut_runs,
+    keep_columns,
+    rows_from,
+    stack,
+    take,
+    transpose,
+)
+from classmark.corpus.counting import (
+    Statistics,
+    checked,
+    count,
+    count_blocks,
+    statistics,
+)
+from classmark.corpus.documents import GrowingVocabulary, Vocabulary
 from classmark.estimator import Estimator, parameters
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.sparse import Csr, Rows, keep_columns, rows_from, take, transpose
-from classmark.text.analyzer import Analyzer, analyzer_from
-from classmark.weighting import formulas
+from classmark.text import Analyzer, analyzer_from
 
 WEIGHTINGS = ("binary", "count", "tf", "log", "tfidf", "log-tfidf", "pivoted")
 NORMS = ("l2", None)
 FREQUENCIES = ("document_frequency", "collection_frequency")  # by term
 TOTALS = ("documents", "tokens", "postings")  # of the collection
+IN_FORCE = ("documents_in_force", "postings_in_force", "terms_in_force")
 _BLOCK = 1 << 16  # entries that are weighed together: they stay in the cache
+
+
+def binary(tf: Any) -> Any:
+    """Presence: 1 where the term occurs [SaltonBuckley88].
+
+    >>> float(binary(3.0))
+    1.0
+    """
+    return np.minimum(tf, 1.0)
+
+
+def relative(tf: Any, length: Any) -> Any:
+    """Count over length: tf / (tokens of the document) [SaltonBuckley88].
+
+    >>> relative(2.0, 8.0)
+    0.25
+    """
+    return tf / length
+
+
+def logarithmic(tf: Any) -> Any:
+    """Dampened count: 1 + ln tf, for tf ≥ 1 [SaltonBuckley88].
+
+    >>> float(logarithmic(1.0))
+    1.0
+    """
+    return 1.0 + np.log(tf)
+
+
+def smooth_idf(df: Any, n: Any) -> Any:
+    """Rarity, as if one more document held every term [SparckJones72].
+
+    ln((1 + n) / (1 + df)) + 1, scikit-learn's default.
+
+    >>> round(float(smooth_idf(1, 9)), 6)
+    2.609438
+    """
+    return np.log((1.0 + n) / (1.0 + df)) + 1.0
+
+
+def plain_idf(df: Any, n: Any) -> Any:
+    """Rarity: ln(n / df) [SparckJones72].
+
+    >>> round(float(plain_idf(1, 10)), 6)
+    2.302585
+    """
+    return np.log(n / df)
+
+
+def pivoted_tf(tf: Any, average_tf: Any) -> Any:
+    """Dampened count against the document's mean count [Singhal96].
+
+    (1 + ln tf) / (1 + ln avgtf), the mean being over the document's own terms.
+
+    >>> float(pivoted_tf(2.0, 2.0))
+    1.0
+    """
+    return (1.0 + np.log(tf)) / (1.0 + np.log(average_tf))
+
+
+def pivoted_length(unique: Any, average_unique: Any, slope: Any) -> Any:
+    """Length factor that turns about the average document [Singhal96].
+
+    1 / ((1 − s) + s · u / avgu), with u the different terms of the document.
+
+    >>> round(pivoted_length(20.0, 10.0, 0.3), 6)
+    0.769231
+    """
+    return 1.0 / ((1.0 - slope) + slope * unique / average_unique)
+
+
+def rocchio_weights(
+    inside: Array,
+    total: Array,
+    n_inside: ArrayLike,
+    n: int,
+    beta: float = 16.0,
+    gamma: float = 4.0,
+) -> Floats:
+    """max(0, β · mean over a label's documents − γ · mean over the others) [Rocchio71].
+
+    inside, total : sums over the label's documents and over all n, of one shape;
+    n_inside : how many documents have the label. A mean over none is 0; β = 16 and
+    γ = 4 are those of [CrammerSinger03].
+
+    >>> rocchio_weights(np.array([3.0, 0.0]), np.array([3.0, 2.0]), 1, 3).tolist()
+    [48.0, 0.0]
+    """
+    size = np.asarray(n_inside)
+    favour = beta * inside / np.maximum(size, 1)
+    against = gamma * (total - inside) / np.maximum(n - size, 1)
+    return np.asarray(np.maximum(0.0, favour - against))
 
 
 def weigh(
@@ -45,7 +159,7 @@ def weigh(
     where the values go (also the counts' own values, when they are no longer needed).
 
     >>> from classmark.corpus.counting import statistics
-    >>> from classmark.sparse import rows_from
+    >>> from classmark.arrays import rows_from
     >>> counts = rows_from([[3.0, 4.0], [0.0, 1.0]])
     >>> weigh(counts, statistics(counts), "count").values.round(1).tolist()
     [0.6000000238418579, 0.800000011920929, 1.0]
@@ -94,9 +208,9 @@ def column_factor(
     df, n = statistics.document_frequency, statistics.documents
     df = df if columns is None else df[columns]
     if weighting in {"tfidf", "log-tfidf"}:
-        return np.asarray(formulas.smooth_idf(df, n))
+        return np.asarray(smooth_idf(df, n))
     if weighting == "pivoted":
-        return np.asarray(formulas.plain_idf(np.maximum(df, 1), max(n, 1)))
+        return np.asarray(plain_idf(np.maximum(df, 1), max(n, 1)))
     return None
 
 
@@ -128,14 +242,14 @@ def _local_weights(
         unique = np.diff(starts)
         total = _sums(tf, starts)
         average_tf = total / np.maximum(unique, 1)
-        factor = formulas.pivoted_length(unique, max(average_unique, 1e-300), slope)
-        dampened = formulas.pivoted_tf(tf, _per_row(average_tf, starts))
+        factor = pivoted_length(unique, max(average_unique, 1e-300), slope)
+        dampened = pivoted_tf(tf, _per_row(average_tf, starts))
         return np.asarray(dampened * _per_row(factor, starts))
     if weighting == "tf":
-        return np.asarray(formulas.relative(tf, _per_row(_sums(tf, starts), starts)))
+        return np.asarray(relative(tf, _per_row(_sums(tf, starts), starts)))
     if weighting == "binary":
-        return np.asarray(formulas.binary(tf))
-    return np.asarray(formulas.logarithmic(tf)) if "log" in weighting else tf
+        return np.asarray(binary(tf))
+    return np.asarray(logarithmic(tf)) if "log" in weighting else tf
 
 
 def _sums(values: Floats, starts: Ints) -> Floats:
@@ -272,6 +386,75 @@ class Vectorizer(Estimator):
         )
 
 
+@parameters()
+class FixedVectorizer(Estimator):
+    """Texts become rows by the terms and factors in force, and nothing is learned.
+
+    Its columns are the terms in the order they came (``LiveVectorizer``).
+    """
+
+    analyzer: Analyzer | str | None = None
+    weighting: str = "tfidf"
+    norm: str | None = "l2"
+    slope: float = 0.3
+
+    @classmethod
+    def from_arrays(
+        cls, arrays: Mapping[str, Array], settings: Mapping[str, Any]
+    ) -> Self:
+        """Make the vectorizer that ``to_arrays`` described."""
+        fixed = cls(**{name: settings[name] for name in cls._defaults()})
+        terms, ends = arrays["terms"], arrays["term_ends"]
+        fixed._begin(GrowingVocabulary.from_arrays(terms, ends), arrays, settings)
+        return fixed
+
+    def to_arrays(self) -> tuple[dict[str, Array], dict[str, Any]]:
+        """Return the terms and statistics as arrays, and the settings, fit for JSON."""
+        width = len(self.vocabulary_)
+        arrays = {name: array[:width].copy() for name, array in self._held.items()}
+        settings = self.get_params() | {"analyzer": str(self.analyzer_)}
+        return self.vocabulary_.to_arrays() | arrays, settings | self._counter
+
+    def rows(self, texts: Iterable[str]) -> Rows:
+        """Weigh texts without learning from them; unknown terms are left out."""
+        blocks = self._counted(texts, learn=False)
+        return stack([self._weighted(block) for block in blocks])
+
+    def transform(self, texts: Iterable[str]) -> Csr:
+        """Return what ``rows`` does, as a scipy matrix."""
+        return self.rows(texts).to_scipy()
+
+    def _begin(
+        self, vocabulary: GrowingVocabulary, arrays: Any, counters: Mapping[str, Any]
+    ) -> None:
+        """Begin with these terms and statistics; missing ones are 0."""
+        require_weighting(self.weighting, self.norm, self.slope)
+        self.analyzer_, self.vocabulary_ = analyzer_from(self.analyzer), vocabulary
+        self._filled = len(vocabulary)
+        self._counter = {name: counters.get(name, 0) for name in TOTALS + IN_FORCE}
+        nothing = np.zeros(self._filled)
+        kinds = dict.fromkeys(FREQUENCIES, np.int64) | {"factor": np.float64}
+        self._held: dict[str, Array] = {
+            name: np.array(arrays.get(name, nothing), kinds[name]) for name in kinds
+        }
+
+    def _counted(self, texts: Iterable[str], *, learn: bool = True) -> Iterator[Rows]:
+        """Count texts, all of which are checked first; ``learn`` adds their terms."""
+        vocabulary = self.vocabulary_ if learn else self.vocabulary_.closed()
+        return count_blocks(list(checked(texts)), self.analyzer_, vocabulary)
+
+    def _weighted(self, counts: Rows) -> Rows:
+        n, postings = (self._counter[name] for name in IN_FORCE[:2])
+        average, slope = postings / max(n, 1), self.slope if postings else 0.0
+        tf, factor = counts.values.astype(np.float64), self._held["factor"]
+        weights = block_weights(
+            tf, counts.starts, factor[counts.columns],
+            self.weighting, self.norm, slope, average,
+        )  # fmt: skip
+        values = weights.astype(np.float32)
+        return Rows(counts.starts, counts.columns, values, counts.width)
+
+
 def _documents(bound: float, n: int, name: str) -> float:
     """Turn a count or a fraction of the documents into a count."""
     if isinstance(bound, Integral) and not isinstance(bound, bool) and bound >= 0:
@@ -335,7 +518,7 @@ def select_features(
         documents, grades = labels.row(label)
         members = documents[grades > 0]
         inside = _column_sums(rows, members)
-        weights = formulas.rocchio_weights(inside, total, len(members), len(rows))
+        weights = rocchio_weights(inside, total, len(members), len(rows))
         best = np.argsort(-weights, kind="stable")[:most]
         chosen[best[weights[best] > 0.0]] = True
     return np.flatnonzero(chosen)

@@ -114,7 +114,7 @@ class Project:
 
         values : full name → what a form sent.
         """
-        from classmark.text.analyzer import Analyzer
+        from classmark.text import Analyzer
         from classmark.workbench.learning.fit import require
 
         settings, changes = with_form_values(read_settings(self.folder), values)
@@ -157,6 +157,10 @@ def _tree(project: Project) -> Taxonomy:
 
 
 def _model(project: Project) -> TextRanker | None:
+    from classmark.workbench.learning.models import open_to_rank
+
+    if (model := open_to_rank(project)) is not None:
+        return model
     from classmark.workbench.learning.live import model_in_service
 
     return model_in_service(project)

@@ -198,7 +198,7 @@ def read_settings(folder: Path) -> Settings:
         )
     learning = values.get("learning")
     if isinstance(learning, dict) and learning.keys() & {"cost", "decomposition"}:
-        from classmark.validation import warn_renamed
+        from classmark.estimator import warn_renamed
 
         warn_renamed(f"{path}, [learning]", "cost or decomposition", "loss")
         values["learning"] = with_loss(learning)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from classmark import PreferenceGraph, PreferenceRanker
+from classmark.arrays import rows_from, take
 from classmark.preferences.graph import weighted_groups
 from classmark.preferences.labels import levels_from
 from classmark.solvers.ascent import ascend
@@ -14,7 +15,6 @@ from classmark.solvers.preference import (
     ExplicitDual,
     ImplicitDual,
 )
-from classmark.sparse import rows_from, take
 
 K, D, C = 5, 6, 0.6
 LOSSES = ("dis", "dom", "dme", "dom-dme")

@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from classmark.problems import Mistake
 from classmark.web.guard.auth import Classifier, Reader
-from classmark.workbench.store.database import damaged
+from classmark.workbench.store.schema import damaged
 
 
 @pytest.fixture

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from classmark.arrays import rows_from
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.problems import Mistake
-from classmark.sparse import rows_from
 from classmark.workbench.deciding.similar import alike, cosines_to, nearly_same
 from classmark.workbench.files.importing import import_records
 from projects import new_desk

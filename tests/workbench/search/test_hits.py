@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.text.analyzer import Analyzer
+from classmark.text import Analyzer
 from classmark.workbench.search.hits import (
     WIDTH,
     SnippetPiece,

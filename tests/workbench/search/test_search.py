@@ -7,7 +7,7 @@ import pytest
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.problems import Mistake
-from classmark.text.analyzer import Analyzer
+from classmark.text import Analyzer
 from classmark.workbench.project import Project
 from classmark.workbench.search.hits import WIDTH, snippet, starred
 from classmark.workbench.search.index import index_file

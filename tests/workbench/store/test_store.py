@@ -8,7 +8,7 @@ from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.problems import DamagedFolder, Mistake
 from classmark.taxonomy.tree import Category
-from classmark.workbench.store import database
+from classmark.workbench.store import schema
 from classmark.workbench.store.schema import APPLICATION
 from classmark.workbench.store.store import Act, Store
 
@@ -106,7 +106,7 @@ def test_missing_foreign_newer_and_damaged_files_are_told_apart(tmp_path):
     with pytest.raises(DamagedFolder, match="upgrade classmark"):
         Store(newer)
     problem = sqlite3.OperationalError("attempt to write a readonly database")
-    assert "let yourself write" in str(database.damaged(newer, problem))
+    assert "let yourself write" in str(schema.damaged(newer, problem))
     damaged = tmp_path / "damaged.sqlite"
     damaged.write_bytes(b"not a database at all, not even close" * 100)
     with pytest.raises(DamagedFolder, match="backup"):

@@ -9,7 +9,7 @@ within the act, and undone with it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,6 @@ from classmark.formats.text_files import open_bytes, whole_text
 from classmark.problems import Mistake
 from classmark.taxonomy import edits
 from classmark.taxonomy.tree import (
-    ACTIVE,
     DEPRECATED,
     Category,
     path_names,
@@ -206,16 +205,6 @@ def split(
         numbers = store.judge(acts, who)
     sentence = f"split {new.id} off from {id_} (documents moved: {len(numbers) // 2})"
     return Logged((seq, *numbers), sentence)
-
-
-def require_open(store: Store, names: Iterable[str]) -> None:
-    """Refuse categories that are not there or are retired."""
-    for name in names:
-        number = store.number_of(name)
-        if store.category_rows([number])[number]["status"] != ACTIVE:
-            raise Mistake(
-                f"category {name!r} is retired: choose another, or undo its retirement"
-            )
 
 
 def carried_acts(store: Store, number: int, target: int, into: str) -> Iterator[Act]:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from classmark.arrays import Ints
 from classmark.problems import Mistake
 from classmark.taxonomy.tree import ACTIVE, Category, path_names
-from classmark.text.tokens import fold, fold_accents
+from classmark.text import fold, fold_accents
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from classmark.arrays import Ints
+from classmark.arrays import Ints, Rows, take
 from classmark.clusters.agglomerative import Agglomerative
 from classmark.clusters.kmeans import (
     SoftMixture,
@@ -20,9 +20,8 @@ from classmark.clusters.kmeans import (
     name_clusters,
 )
 from classmark.problems import Mistake
-from classmark.sparse import Rows, take
 from classmark.taxonomy.tree import Category
-from classmark.workbench.categories.edit import require_open, split
+from classmark.workbench.categories.edit import split
 from classmark.workbench.examples.example_search import Explainer
 from classmark.workbench.examples.vectors import DocumentVectors, vectors_of
 from classmark.workbench.results import Cell, Logged, Table
@@ -72,7 +71,7 @@ def propose(
     if method not in METHODS:
         raise Mistake(f"method is {method!r}: use {', '.join(METHODS)}")
     store = project.store
-    require_open(store, [node])
+    store.require_open([node])
     collection = vectors_of(project)
     ids, rows = _documents(store, node, collection)
     if k is not None and not 2 <= k <= len(ids):
@@ -105,7 +104,7 @@ def accept(
     """
     store = project.store
     with store.transaction():
-        require_open(store, [node])
+        store.require_open([node])
         chosen = _proposal(store, node, number)
         _require_unchanged(store, node, chosen)
         id_ = chosen.id if id_ is None else id_

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from classmark.arrays import rows_from
 from classmark.evaluation.figures import power_laws
 from classmark.hierarchies.held_out import NodeLearner
 from classmark.hierarchies.places import places_of
@@ -18,7 +19,6 @@ from classmark.hierarchies.report import (
     taxonomy_report,
 )
 from classmark.problems import Mistake
-from classmark.sparse import rows_from
 from classmark.workbench.learning.fit import TEST, labelled, new_vectorizer, part_of
 from classmark.workbench.results import FACTS, Cell, Evaluated, Table
 

@@ -11,7 +11,6 @@ from classmark.arrays import Floats
 from classmark.formats.records import PRIMARY as PRIMARY_GRADE
 from classmark.formats.records import SECONDARY, Record
 from classmark.problems import Mistake
-from classmark.workbench.categories.edit import require_open
 from classmark.workbench.results import Logged
 from classmark.workbench.store.log import (
     ASSIGN,
@@ -87,7 +86,7 @@ def decide(
     _require_clear(decision, acts)
     with store.transaction():
         new = {*decision.assign, *decision.primary, *decision.unsure}
-        require_open(store, sorted(new | {n for pair in decision.over for n in pair}))
+        store.require_open(sorted(new | {n for pair in decision.over for n in pair}))
         numbers = store.judge(acts[:1] if together else acts, who or whoami())
         rest = [act._replace(within=numbers[0]) for act in acts[len(numbers) :]]
         numbers += store.judge(rest, who or whoami())
@@ -421,7 +420,7 @@ def settle(
                 f"{document}: {later[0].who} decided on it since ({later[0].act}): "
                 "look at it again, and settle it then"
             )
-        require_open(store, sorted(labels))
+        store.require_open(sorted(labels))
         stood = store.standing(document).get(document, {})
         first = store.append(Act(document, SETTLE, note=note), who)
         numbers = store.judge(_moves(document, labels, stood, first), who)

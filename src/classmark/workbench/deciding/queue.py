@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Floats, Ints, Rows, rows_from, stack, take
 from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.ranking import top as top_of
-from classmark.sparse import Rows, rows_from, stack, take
 from classmark.workbench.learning.live import held
 from classmark.workbench.results import Cell, Table
 

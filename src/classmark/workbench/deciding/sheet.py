@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from classmark.corpus.documents import Document
 from classmark.taxonomy.tree import path_names
-from classmark.text.tokens import words
+from classmark.text import words
 from classmark.workbench.deciding.decide import (
     SAID,
     UNTRAINED,

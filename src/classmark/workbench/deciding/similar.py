@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from classmark.arrays import Floats
+from classmark.arrays import Floats, Rows, take
 from classmark.problems import Mistake
 from classmark.ranking import top
-from classmark.sparse import Rows, take
 from classmark.workbench.deciding.decide import Decision, decide
 from classmark.workbench.deciding.queue import queue
 from classmark.workbench.examples.open_searches import AT_ONCE
@@ -191,7 +190,7 @@ def nearly_same(desk: Desk, document: str) -> list[Alike]:
 def cosines_to(rows: Rows, at: int) -> Floats:
     """⟨x, c⟩ for each row x of unit length and the row c at a place, shape (n,).
 
-    >>> from classmark.sparse import rows_from
+    >>> from classmark.arrays import rows_from
     >>> cosines_to(rows_from([[0.6, 0.8], [1.0, 0.0]]), 0).round(1).tolist()
     [1.0, 0.6]
     """

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Floats, Ints, Rows, stack
 from classmark.examples.problem import some
 from classmark.examples.query import ExampleQuery
 from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.ranking import top
-from classmark.sparse import Rows, stack
 from classmark.validation import require_k
 from classmark.workbench.examples import searches
 from classmark.workbench.examples.searches import FOR, Mark, MarkAct, StoredSearch

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from classmark.arrays import Rows
 from classmark.formats import guess_format, read_records
 from classmark.formats.citations import write_bibtex, write_ris
 from classmark.formats.records import Reference
@@ -21,7 +22,6 @@ from classmark.formats.text_files import open_bytes, whole_text, writing
 from classmark.formats.weights import QueryWeights, read_weights, write_weights
 from classmark.problems import Mistake
 from classmark.ranking import top
-from classmark.sparse import Rows
 from classmark.workbench.examples import searches
 from classmark.workbench.examples.example_search import (
     HEAVIEST,

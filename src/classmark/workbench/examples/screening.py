@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from classmark.arrays import Bools, Floats
+from classmark.arrays import Bools, Floats, take
 from classmark.examples.screening import Reading, Screening, StoppingRule
 from classmark.problems import Mistake
-from classmark.sparse import take
 from classmark.validation import generator
 from classmark.workbench.examples import searches
 from classmark.workbench.examples.example_search import ExampleRanking, OpenSearch

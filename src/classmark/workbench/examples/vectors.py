@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from classmark import storage
+from classmark.arrays import PARTS, Rows, rows_from, rows_in
 from classmark.corpus.documents import Document
 from classmark.examples.problem import Collection
 from classmark.formats.records import Record
 from classmark.problems import DamagedFolder, Mistake
 from classmark.progress import track
-from classmark.sparse import PARTS, Rows, rows_from, rows_in
-from classmark.text.tokens import fold
+from classmark.text import fold
 from classmark.weighting.vectorizer import Vectorizer
 
 if TYPE_CHECKING:
     from classmark.machines.cluster import Machines
-    from classmark.text.analyzer import Analyzer
+    from classmark.text import Analyzer
     from classmark.workbench.project import Project
 
 
@@ -102,8 +102,10 @@ def saved_vectors(project: Project) -> DocumentVectors | None:
 def are_saved(project: Project) -> bool:
     """Whether the vectors were made before, of the documents there are now."""
     folder = _generations(project).current()
-    state = None if folder is None else storage.saved_settings(folder).get("state")
-    return bool(state == state_of(project))
+    if folder is None:
+        return False
+    settings = storage.saved_settings(folder, FORMAT, VERSION)
+    return bool(settings.get("state") == state_of(project))
 
 
 def words_behind(text: str, analyzer: Analyzer) -> dict[str, str]:
@@ -112,7 +114,7 @@ def words_behind(text: str, analyzer: Analyzer) -> dict[str, str]:
     Words are told apart by a pattern here, which is quick; of scripts without blanks
     the terms are not in the answer, and are shown as they are.
 
-    >>> from classmark.text.analyzer import Analyzer
+    >>> from classmark.text import Analyzer
     >>> words_behind("Libraries lend books", Analyzer())["librari"]
     'libraries'
     """

@@ -36,10 +36,9 @@ from classmark.workbench.settings import (
     read_settings,
     settings_text,
 )
-from classmark.workbench.store.database import Embedded
 from classmark.workbench.store.log import as_json, require_replayed
 from classmark.workbench.store.schema import VERSION
-from classmark.workbench.store.store import Store
+from classmark.workbench.store.store import Embedded, Store
 
 TABLES = (
     "documents", "categories", "judgments", "undone", "lessons", "texts", "events",

@@ -12,9 +12,9 @@ import numpy as np
 from classmark.preferences.graph import Edge, PreferenceGraph, amended
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
+from classmark.progress import spreader
 from classmark.rankers.text_ranker import TextRanker, learner
 from classmark.solvers.preference_live import LIVE
-from classmark.spreading import spreader
 from classmark.taxonomy.tree import ACTIVE, Category, taxonomy_of
 from classmark.validation import byte_size
 from classmark.workbench.learning.models import TopDownTextRanker

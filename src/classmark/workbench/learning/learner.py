@@ -27,11 +27,17 @@ from classmark.rankers.text_ranker import (
     VERSION,
     LiveTextRanker,
     TextRanker,
+    live_facts,
 )
-from classmark.storage import SavedFolder, open_folder, saved_settings, sync_folder
+from classmark.storage import SavedFolder, open_folder, sync_folder
 from classmark.taxonomy.tree import ACTIVE
 from classmark.weighting.live import LiveVectorizer
 from classmark.workbench.learning import fit
+from classmark.workbench.learning.models import (
+    base_of,
+    saved_live,
+    settings_from_nothing,
+)
 from classmark.workbench.results import Learned
 from classmark.workbench.settings import LearningSettings, with_loss
 from classmark.workbench.store.log import LogReplay
@@ -77,7 +83,8 @@ class LiveFacts:
     generation of the live ranker as it was then;  upto : the last act that was learned;
     skipped : acts since ``start`` that were undone, and so never learned;  used : the
     numbers of the categories that some document was ever put in;  reshaped : whether
-    categories came or went since the last re-visits.
+    categories came or went since the last re-visits;  has_learned : whether there is
+    anything to rank by.
     """
 
     base: str
@@ -88,6 +95,7 @@ class LiveFacts:
     skipped: set[int] = field(default_factory=set)
     used: set[int] = field(default_factory=set)
     reshaped: bool = False
+    has_learned: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """As they are saved."""
@@ -219,7 +227,7 @@ class LiveLearner:
         lives = self.project.lives
         for number in reversed(lives.numbers()):
             folder = lives.folder / f"{number:06d}"
-            facts = LiveFacts.from_json(saved_settings(folder)["facts"], folder.name)
+            facts = LiveFacts.from_json(live_facts(folder), folder.name)
             same = (facts.base, facts.start) == (self.base, self.facts.start)
             if same and facts.upto < first and facts.holds_with(undone):
                 return opened_learner(self.project, folder)
@@ -256,7 +264,7 @@ class LiveLearner:
         self._spent, self._cost = 0.0, time.perf_counter() - started
 
     def _saved_facts(self) -> dict[str, Any]:
-        self.facts.upto = self.moment.upto
+        self.facts.upto, self.facts.has_learned = self.moment.upto, self.has_learned
         return self.facts.to_json()
 
     def _follow(self, entries: Iterable[LogEntry], undone: set[int]) -> dict[str, None]:
@@ -399,11 +407,6 @@ class LiveLearner:
         return self._columns[str(number)]
 
 
-def base_of(project: Project) -> str:
-    """The name of the trained model in service; "" where there is none."""
-    return getattr(project.models.current(), "name", "")
-
-
 def _last_lesson(store: Store) -> int:
     """The last act that re-visits were noted of; -1 before the first."""
     (seq,) = store.run("SELECT coalesce(max(seq), -1) FROM lessons").fetchone()
@@ -413,13 +416,9 @@ def _last_lesson(store: Store) -> int:
 def open_learner(project: Project) -> LiveLearner | None:
     """The live ranker as it was saved, or a new one; None where there can be none."""
     with project.store.transaction():  # nobody saves, or drops, another meanwhile
-        base, folder = base_of(project), project.lives.current()
-        if folder is not None:
-            learner = opened_learner(project, folder)
-            before = asdict(LearningSettings()) | with_loss(learner.facts.settings)
-            if learner.base == base and (base or before == _settings(project)):
-                return learner
-        return None if base else from_nothing(project)
+        if (folder := saved_live(project)) is not None:
+            return opened_learner(project, folder)
+        return None if base_of(project) else from_nothing(project)
 
 
 def opened_learner(project: Project, folder: Path) -> LiveLearner:
@@ -436,8 +435,8 @@ def from_nothing(project: Project) -> LiveLearner | None:
     vectorizer = LiveVectorizer(project.settings.text.analyzer, learning.weighting)
     ranker = PreferenceRanker(learning.loss, learning.C or USUAL_C, time_budget=BUDGET)
     live = LiveTextRanker(vectorizer, ranker)
-    moment = LogReplay(by_number=True)
-    return LiveLearner(project, live, moment, LiveFacts("", _settings(project)))
+    facts = LiveFacts("", settings_from_nothing(project))
+    return LiveLearner(project, live, LogReplay(by_number=True), facts)
 
 
 def from_model(
@@ -467,10 +466,3 @@ def trained_at(
         # the first models were trained before there were strategies
         how = LearningSettings(**{"strategy": fit.PLAIN} | with_loss(settings))
     return detail.get("upto"), how
-
-
-def _settings(project: Project) -> dict[str, Any]:
-    """What a ranker that begins with nothing depends on."""
-    text = project.settings.text
-    reading = {"analyzer": text.analyzer, "fields": list(text.fields)}
-    return asdict(project.settings.learning) | reading

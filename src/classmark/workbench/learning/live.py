@@ -21,11 +21,10 @@ from classmark.workbench.learning.learner import (
     LostOrigin,
     Overtaken,
     Writing,
-    base_of,
     open_learner,
     trained_at,
 )
-from classmark.workbench.learning.models import trained_model, with_votes
+from classmark.workbench.learning.models import base_of, trained_model, with_votes
 from classmark.workbench.results import Learned, Logged
 
 if TYPE_CHECKING:

@@ -1,10 +1,10 @@
-"""Saved models of a project, shown with today's categories."""
+"""Saved models of a project, to rank by, shown with today's categories."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -14,10 +14,17 @@ from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.rankers.calibration import Calibrator
 from classmark.rankers.linear import Evidence, LinearRanker
-from classmark.rankers.text_ranker import LEARNERS, Suggestion, TextRanker
+from classmark.rankers.text_ranker import (
+    LEARNERS,
+    LiveTextRanker,
+    Suggestion,
+    TextRanker,
+    live_facts,
+)
 from classmark.storage import open_folder, save, sync_folder, unpack_strings
 from classmark.taxonomy.tree import ACTIVE
 from classmark.weighting.vectorizer import Vectorizer
+from classmark.workbench.settings import LearningSettings, with_loss
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -310,3 +317,52 @@ def trained_model(project: Project) -> TextRanker | None:
     if folder is None:
         return None
     return as_of_now(project, with_votes(project, open_model(folder)))
+
+
+def open_to_rank(project: Project) -> TextRanker | None:
+    """What the live ranker as it was saved ranks by; None: it is to learn first.
+
+    One that was saved before it said whether it has learned anything is opened to
+    learn, as ever.
+    """
+    store = project.store
+    with store.transaction():  # nobody saves, or drops, another meanwhile
+        if (folder := saved_live(project)) is None:
+            return None
+        if acts_waiting(project) or not live_facts(folder).get("has_learned"):
+            return None
+        model, rows = LiveTextRanker.open_to_rank(folder), store.category_rows()
+    names = {str(number): row["id"] for number, row in rows.items() if row["stands"]}
+    model.categories = [names.get(key, f"\0{key}") for key in model.categories]
+    return with_votes(project, model)
+
+
+def acts_waiting(project: Project) -> int | None:
+    """How many acts the live ranker learns first; None where the ranker is not live."""
+    folder = project.lives.current()
+    if folder is None and base_of(project):
+        return None
+    upto = -1 if folder is None else live_facts(folder)["upto"]
+    acts = "SELECT count(*) FROM judgments WHERE seq > ?"
+    return int(project.store.run(acts, (upto,)).fetchone()[0])
+
+
+def saved_live(project: Project) -> Path | None:
+    """The folder of the live ranker, if it goes with the model and settings of now."""
+    base, folder = base_of(project), project.lives.current()
+    if folder is None or (facts := live_facts(folder))["base"] != base:
+        return None
+    before = asdict(LearningSettings()) | with_loss(facts["settings"])
+    return folder if base or before == settings_from_nothing(project) else None
+
+
+def base_of(project: Project) -> str:
+    """The name of the trained model in service; "" where there is none."""
+    return getattr(project.models.current(), "name", "")
+
+
+def settings_from_nothing(project: Project) -> dict[str, Any]:
+    """What a ranker that begins with nothing depends on."""
+    text = project.settings.text
+    reading = {"analyzer": text.analyzer, "fields": list(text.fields)}
+    return asdict(project.settings.learning) | reading

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from classmark.arrays import Rows, rows_from
 from classmark.evaluation.figures import learning_curves, learning_panel
 from classmark.evaluation.stream import Follower, Replay, RunningRocchio
 from classmark.figures import require_svg
@@ -17,7 +18,6 @@ from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.rankers.online import MMP, CategoryPerceptron
 from classmark.rankers.preference import PreferenceRanker
-from classmark.sparse import Rows, rows_from
 from classmark.validation import generator
 from classmark.weighting.live import LiveVectorizer
 from classmark.workbench.results import Cell, Evaluated, Table

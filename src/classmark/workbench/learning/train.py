@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Floats, Ints, Rows, rows_from, take
 from classmark.corpus.documents import folds
 from classmark.hierarchies.back_off import BackOff
 from classmark.hierarchies.rerank import Votes
@@ -22,28 +22,31 @@ from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
 from classmark.hierarchies.top_down import TopDownRanker
 from classmark.preferences.labels import is_graphs, labels_from
 from classmark.problems import DamagedFolder, Mistake
-from classmark.progress import track
+from classmark.progress import spread, spread_by, track
 from classmark.rankers.calibration import (
     ENOUGH,
     fitted_scale,
     sample_tests,
     scored_apart,
 )
-from classmark.sparse import Rows, rows_from, take
-from classmark.spreading import spread, spread_by
 from classmark.storage import locked_file, make_folder
 from classmark.validation import byte_size
 from classmark.workbench.learning import fit
 from classmark.workbench.learning.learner import (
     TRAINED,
     LiveLearner,
-    base_of,
     from_model,
     from_nothing,
     open_learner,
     trained_at,
 )
-from classmark.workbench.learning.models import Beside, open_model, save_model, voted
+from classmark.workbench.learning.models import (
+    Beside,
+    base_of,
+    open_model,
+    save_model,
+    voted,
+)
 from classmark.workbench.results import Cell, Revoted, Table, Trained
 from classmark.workbench.store.log import LogReplay, whoami
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from classmark.text.analyzer import Analyzer
-from classmark.text.tokens import words
+from classmark.text import Analyzer, words
 
 if TYPE_CHECKING:
     from classmark.corpus.documents import Document

@@ -30,7 +30,7 @@ from classmark.links.pagerank import anchors
 from classmark.machines import files
 from classmark.problems import Mistake
 from classmark.storage import Generations, open_folder, save
-from classmark.text.analyzer import Analyzer
+from classmark.text import Analyzer
 from classmark.validation import byte_size
 from classmark.workbench.results import Cell, Table
 from classmark.workbench.settings import FILE as SETTINGS_FILE

@@ -20,8 +20,8 @@ from classmark.validation import require_k
 from classmark.workbench.results import Cell, Table
 
 if TYPE_CHECKING:
+    from classmark.arrays import Rows
     from classmark.index.index import Index
-    from classmark.sparse import Rows
     from classmark.workbench.project import Project
 
 

@@ -19,7 +19,7 @@ from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.taxonomy.tree import Category
-from classmark.workbench.store.database import damaged
+from classmark.workbench.store.schema import damaged
 
 if TYPE_CHECKING:
     from classmark.workbench.store.store import Store

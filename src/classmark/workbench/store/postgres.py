@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
@@ -26,8 +26,13 @@ from psycopg.types.numeric import Int8Dumper
 
 from classmark.problems import DamagedFolder, Mistake
 from classmark.workbench.settings import StoreSettings
-from classmark.workbench.store.database import in_use, require_version, transaction
-from classmark.workbench.store.schema import POSTGRES, VERSION, script
+from classmark.workbench.store.schema import (
+    POSTGRES,
+    VERSION,
+    in_use,
+    script,
+    too_new,
+)
 
 FUNCTIONS = """
 CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -160,8 +165,16 @@ class Postgres:
         """Run one statement; one that writes, as a transaction."""
         writes = not sql.lstrip().startswith(READS)
         self._writes += writes
-        with transaction(self) if writes else nullcontext():
+        if self.in_transaction or not writes:
             return self._execute(numbered(sql), values)
+        self.begin(write=True)
+        try:
+            result = self._execute(numbered(sql), values)
+        except BaseException:
+            self.rollback()
+            raise
+        self.commit()
+        return result
 
     def stream(self, sql: str) -> Iterator[Any]:
         """The rows of a statement without values, never all in memory."""
@@ -277,7 +290,8 @@ class Postgres:
                 "settings, or restore a backup"
             )
         version = 0 if create else self._version()
-        require_version(self.place, version)
+        if version > VERSION:
+            raise too_new(self.place, version)
         if version == VERSION:
             return
         with self._connection.transaction():

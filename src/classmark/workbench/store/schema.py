@@ -1,4 +1,4 @@
-"""The tables of a store, and what brings those of older formats up to date.
+"""The tables of a store, what brings older ones up to date, and errors of any store.
 
 One log, ``judgments``, holds all acts of everybody in one order: acts on a document,
 and, without a document, acts on the categories. It only grows. It names categories by
@@ -23,7 +23,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from string import Template
+
+from classmark.problems import DamagedFolder, Mistake
 
 APPLICATION = 0x436C4D6B  # "ClMk": the file is ours
 VERSION = 7
@@ -325,3 +328,40 @@ def statements(text: str) -> Iterator[str]:
         if sqlite3.complete_statement(statement):
             yield statement.strip()
             statement = ""
+
+
+REMEDIES = {  # what SQLite says → what cannot be done, and the remedy
+    "is full": "cannot grow ({}): make room on its disk, then repeat",
+    "disk I/O": "cannot be read or written ({}): see that its disk is well and has "
+    "room, then repeat",
+    "readonly": "cannot be written: let yourself write to it and its folder, or work "
+    "on a copy of the project",
+    "unable to open": "cannot be written: let yourself write to it and its folder, or "
+    "work on a copy of the project",
+    "": "cannot be used ({}): restore it from a backup, or import an export into a new "
+    "project",
+}
+
+
+def damaged(path: Path | str, problem: Exception | str) -> DamagedFolder:
+    """The error that says why the store cannot be used.
+
+    >>> print(damaged("x.sqlite", "database or disk is full"))
+    x.sqlite cannot grow (database or disk is full): make room on its disk, then repeat
+    """
+    reason = str(problem)
+    remedy = next(text for words, text in REMEDIES.items() if words in reason)
+    return DamagedFolder(f"{path} {remedy.format(reason)}")
+
+
+def in_use(place: str) -> Mistake:
+    """The error that another process writes for too long."""
+    return Mistake(f"{place} is in use by another process: try again in a moment")
+
+
+def too_new(place: str, version: int) -> DamagedFolder:
+    """The error that a store has a format newer than this program."""
+    return DamagedFolder(
+        f"{place} has format version {version}, this program reads up to {VERSION}: "
+        "upgrade classmark"
+    )

@@ -18,6 +18,7 @@ from classmark.workbench.deciding.history import history
 from classmark.workbench.deciding.queue import queue
 from classmark.workbench.deciding.suggest import suggest
 from classmark.workbench.learning import learner as learners
+from classmark.workbench.learning import live, models
 from classmark.workbench.learning.learner import from_nothing, open_learner
 from classmark.workbench.learning.live import and_learn, learn_at_once
 from classmark.workbench.learning.train import rebuild, train
@@ -219,6 +220,41 @@ def test_many_acts_at_once_are_learned_with_the_next_decision(project):
     assert (learned.documents, learned.apart) == (9, 1)
     assert first(project, "honey") == "bees"
     assert rebuild(project).rows[0]["difference"] == 0.0
+
+
+def test_what_has_come_to_the_last_act_ranks_without_what_it_learned_from(
+    project, monkeypatch
+):
+    teach_all(project)
+    edit.add(project, Category("honey", "Honey", "bees"))
+    say(project, "b2", "honey", reject=("bread",))
+    edit.merge(project, "candles", "bread")
+    edit.rename(project, "bread", new_id="loaves")
+    edit.retire(project, "honey")
+    learn_at_once(project)
+    texts = [*TEXTS.values(), "wick and honey", "nothing"]
+    learner = open_learner(project)
+    expected = learner.model()
+    with monkeypatch.context() as patched:
+        patched.setattr(live, "Service", None)  # it would open the learner
+        model = project.model()
+    assert model.categories == expected.categories
+    assert np.array_equal(model.scores(texts), expected.scores(texts))
+    assert [model.suggest(t) for t in texts] == [expected.suggest(t) for t in texts]
+
+
+def test_a_live_ranker_of_an_older_version_is_opened_to_learn(project, monkeypatch):
+    teach_all(project)
+    expected = suggest(project, "honey")
+    facts = models.live_facts
+
+    def older(folder):
+        return {k: v for k, v in facts(folder).items() if k != "has_learned"}
+
+    monkeypatch.setattr(models, "live_facts", older)
+    assert models.open_to_rank(project) is None
+    with Project(project.folder) as again:
+        assert suggest(again, "honey") == expected
 
 
 DECIDE = """

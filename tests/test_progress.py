@@ -4,8 +4,7 @@ import threading
 
 import pytest
 
-from classmark.progress import shown_by
-from classmark.spreading import spread, spread_by
+from classmark.progress import shown_by, spread, spread_by
 
 
 class Backwards:

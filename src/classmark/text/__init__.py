@@ -1,1 +1,0 @@
-"""Here is a string, give me terms."""

@@ -69,6 +69,17 @@ class FilePlace:
         self.ids.add(name)
         return name
 
+    def line_id(self, name: str = "") -> str:
+        """An id for what has none: the name of the file, and the line.
+
+        name : of the file, where it does not lie under its name.
+
+        >>> FilePlace("short texts.tsv.gz", 3).line_id()
+        'short_texts.tsv:3'
+        """
+        plain = plain_name(name or self.path).name
+        return f"{'_'.join(plain.split())}:{self.line}"
+
     def finite(self, value: Any, name: str) -> float:
         """Return a finite number, or refuse what is none."""
         try:

@@ -7,7 +7,7 @@ it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from itertools import count
 from pathlib import Path
@@ -194,11 +194,15 @@ class Store:
         """Add documents, or replace the contents of known ids; return how many."""
         added = 0
         for record in records:
-            fields, meta = dict(record.document.fields), dict(record.meta)
-            contents = (fields, meta, [list(link) for link in record.links])
-            self.run(PUT_DOCUMENT, (record.id, *map(as_json, contents), now()))
+            self.run(PUT_DOCUMENT, (record.id, *contents_of(record), now()))
             added += 1
         return added
+
+    def contents(self, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Id → what ``contents_of`` its record is, of those documents that are here."""
+        places = ", ".join("?" * len(ids))
+        rows = self.run(f"{DOCUMENTS} WHERE id IN ({places})", tuple(ids))
+        return {id_: tuple(contents) for id_, *contents in rows}
 
     def records(self) -> Iterator[JudgedRecord]:
         """All documents with the statements on them, in order of arrival."""
@@ -330,6 +334,12 @@ class Store:
     def counts(self) -> dict[str, int]:
         """How many of everything."""
         return {name: self.run(sql).fetchone()[0] for name, sql in COUNTS.items()}
+
+
+def contents_of(record: Record) -> tuple[str, ...]:
+    """The fields, meta and links of a record, as they stand in the store."""
+    fields, meta = dict(record.document.fields), dict(record.meta)
+    return (*map(as_json, (fields, meta, [list(link) for link in record.links])),)
 
 
 def _judged(

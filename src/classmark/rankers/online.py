@@ -48,6 +48,13 @@ class OnlineRanker(LinearRanker):
     coef0: float = 1.0
     random_state: Seed = None
 
+    @property
+    def weight_bytes(self) -> int:
+        """Of the prototypes and their mean; none, where there are only documents."""
+        if self.kernel is not None or self.vote:
+            return 0
+        return 32 if self.average else 8
+
     def fit(self, X: Any, Y: Any) -> Self:
         """Start from zero and go ``passes`` times through the documents."""
         rule = self._checked_rule()

@@ -5,8 +5,10 @@ import json
 import pytest
 
 from classmark.problems import Mistake
+from classmark.workbench.collections import import_library, open_library
 from classmark.workbench.files.importing import import_documents, import_records
 from classmark.workbench.project import Project
+from classmark.workbench.store.log import Act
 from projects import new_project, records_of
 
 ANNIF = {
@@ -119,3 +121,13 @@ def test_contents_are_compared_as_they_are_written(project):
     }
     import_records(project, rows(json.loads(json.dumps(note))), "first")
     assert counts(import_records(project, rows(note), "again"))["unchanged"] == 1
+
+
+def test_the_embedded_library_is_imported_again_whatever_was_decided(tmp_path):
+    with open_library(tmp_path / "library") as project:
+        import_library(project)
+        record = next(iter(project.store.records()))
+        other = next(c for c in project.categories if c not in record.labels)
+        project.store.judge([Act(record.id, "assign", other, 1.0)], "ada")
+        assert counts(import_library(project)[1])["replaced"] == 1
+        assert project.store.labels()[record.id] == record.labels

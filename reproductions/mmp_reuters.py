@@ -49,19 +49,18 @@ PAPER: dict[str, tuple[float | None, ...]] = {
     "perceptron": (15.71, 4.87, 3.13, 9.59, 4.27, 0.91, 0.89),
     "MMP loss 3": (19.13, 0.92, 0.60, 14.51, 0.96, 0.90, 0.84),
 }
-IN_ORDER = {"shuffle": False}  # of the days, as in the paper
-LEARNERS: dict[str, Callable[[], LinearRanker]] = {
+LEARNERS: dict[str, Callable[[], LinearRanker]] = {  # in the order of the days
     "Rocchio": Rocchio,
-    "perceptron": partial(CategoryPerceptron, **IN_ORDER),
-    "MMP loss 1": partial(MMP, 1, **IN_ORDER),
-    "MMP loss 2": partial(MMP, 2, **IN_ORDER),
-    "MMP loss 3": partial(MMP, 3, **IN_ORDER),
+    "perceptron": partial(CategoryPerceptron, shuffle=False),
+    "MMP loss 1": partial(MMP, 1, shuffle=False),
+    "MMP loss 2": partial(MMP, 2, shuffle=False),
+    "MMP loss 3": partial(MMP, 3, shuffle=False),
 }
 AVERAGED: dict[str, Callable[[], LinearRanker]] = {
-    "perceptron, averaged": partial(CategoryPerceptron, average=True, **IN_ORDER),
-    "MMP loss 1, averaged": partial(MMP, 1, average=True, **IN_ORDER),
-    "MMP loss 2, averaged": partial(MMP, 2, average=True, **IN_ORDER),
-    "MMP loss 3, averaged": partial(MMP, 3, average=True, **IN_ORDER),
+    "perceptron, averaged": partial(CategoryPerceptron, average=True, shuffle=False),
+    "MMP loss 1, averaged": partial(MMP, 1, average=True, shuffle=False),
+    "MMP loss 2, averaged": partial(MMP, 2, average=True, shuffle=False),
+    "MMP loss 3, averaged": partial(MMP, 3, average=True, shuffle=False),
 }
 ONLINE = ("perceptron", "MMP loss 1", "MMP loss 2", "MMP loss 3")
 LOSSES = ("loss1", "loss2", "loss3")

@@ -20,8 +20,9 @@ ANNIF = {
 
 
 @pytest.fixture
-def project(tmp_path):
-    with Project(new_project(tmp_path / "shelf", [])) as opened:
+def project(tmp_path, any_store):
+    folder = new_project(tmp_path / "shelf", [], store=any_store())
+    with Project(folder) as opened:
         yield opened
 
 

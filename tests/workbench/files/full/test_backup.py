@@ -156,6 +156,20 @@ def test_what_comes_back_without_people_says_so(tmp_path, folder):
     assert "without people and tokens" in told.note
 
 
+def test_a_zip_of_an_older_version_that_has_lines_comes_back_and_says_so(
+    tmp_path, folder
+):
+    with Project(folder) as project:
+        back_up(project, tmp_path / "kept.jsonl")
+    with zipfile.ZipFile(tmp_path / "older.zip", "w") as packed:
+        packed.write(tmp_path / "kept.jsonl", "store.jsonl")
+        packed.write(folder / FILE, FILE)
+    told = restore(tmp_path / "older.zip", tmp_path / "again")
+    assert "without people and tokens" in told.note
+    with Project(folder) as one, Project(tmp_path / "again") as other:
+        assert same_rows(one.store, other.store)
+
+
 def test_a_store_goes_to_postgresql_and_back(tmp_path, folder, postgres_store):
     first, second = tmp_path / "first.jsonl", tmp_path / "second.zip"
     with Project(folder) as project:

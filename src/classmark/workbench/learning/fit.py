@@ -477,14 +477,14 @@ def ranker_for(
         )
     if strategy.name == FLAT and learning.base != "svm":
         need = strategy.size._replace(item=8).flat
-        what = f"flat with the base {learning.base}"
-        _require_room(what, need, learning, "--base svm or --strategy top-down")
+        learner_name = f"flat with the base {learning.base}"
+        _require_room(learner_name, need, learning, "--base svm or --strategy top-down")
         return NodeRanker(learning.base, price)
     if strategy.name != FLAT or strategy.complexity_ratio is None:
         ranker = new_ranker(learning)
         need = strategy.size._replace(item=ranker.weight_bytes).flat
-        what, others = f"the learner {learning.learner}", "--learner plm or rocchio"
-        _require_room(what, need, learning, others)
+        learner_name = f"the learner {learning.learner}"
+        _require_room(learner_name, need, learning, "--learner plm or rocchio")
         return ranker
     texts = [task.descriptions.get(node, "") for node in task.tree]
     is_set = bool(learning.C) or learning.center != CENTER
@@ -501,13 +501,13 @@ def ranker_for(
 
 
 def _require_room(
-    what: str, need: int, learning: LearningSettings, others: str
+    learner_name: str, need: int, learning: LearningSettings, others: str
 ) -> None:
     """Refuse what takes more than the memory; others : the options that take less."""
     memory = byte_size(learning.memory)
     if need > memory:
         raise TooLittleMemory(
-            f"{what} takes {bytes_text(need)} for its weights, and "
+            f"{learner_name} takes {bytes_text(need)} for its weights, and "
             f"{bytes_text(memory)} are given: allow more with --memory (memory in "
             f"[learning]), or use {others}"
         )

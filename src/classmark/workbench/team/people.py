@@ -191,9 +191,9 @@ def _account(row: tuple[str, str, str, str, int]) -> Account:
 
 
 def _token(row: tuple[Any, ...]) -> AccessToken:
-    *columns, own = row  # the role of its user, None where there is none
+    *columns, users_role = row  # None where there is no such user
     token = AccessToken._make(columns)
-    least = min(token.role, own or token.role, key=ROLES.index)
+    least = min(token.role, users_role or token.role, key=ROLES.index)
     return token._replace(role=least)
 
 

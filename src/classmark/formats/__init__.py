@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["READERS", "Reader", "guess_format", "read_records"]
 
 LOOK = 200
+BYTE_ORDER_MARK = "\xef\xbb\xbf"  # of UTF-8, read as Latin-1
 
 
 class Reader(NamedTuple):
@@ -134,6 +135,7 @@ def _by_name(path: Path) -> str | None:
     names = [name for name, reader in READERS.items() if reader.fits(path.name)]
     if len(names) > 1 and path.is_file():
         first = next((line for _, line in lines(path, "latin-1", blank=False)), "")
+        first = first.removeprefix(BYTE_ORDER_MARK)
         for name in names:
             begins = READERS[name].begins
             if begins and re.search(begins, first):

@@ -33,11 +33,11 @@ OWN_SHARE = 0.14  # of the tokens come from the document's topics
 BLOCK = 20_000
 CACHED, STREAMED = 1 << 18, 1 << 28  # bytes: fits the second-level cache; no cache
 RANKERS: dict[str, OnlineRanker] = {
-    "MMP, loss 1": MMP(1),
-    "MMP, loss 2": MMP(2),
-    "MMP, loss 3": MMP(3),
-    "MMP, loss 3, averaged": MMP(3, average=True),
-    "perceptron": CategoryPerceptron(),
+    "MMP, loss 1": MMP(1, shuffle=False),
+    "MMP, loss 2": MMP(2, shuffle=False),
+    "MMP, loss 3": MMP(3, shuffle=False),
+    "MMP, loss 3, averaged": MMP(3, average=True, shuffle=False),
+    "perceptron": CategoryPerceptron(shuffle=False),
 }
 
 

@@ -47,18 +47,18 @@ PAPER: dict[str, tuple[float | None, ...]] = {
     "perceptron": (15.71, 4.87, 3.13, 9.59, 4.27, 0.91, 0.89),
     "MMP loss 3": (19.13, 0.92, 0.60, 14.51, 0.96, 0.90, 0.84),
 }
-LEARNERS: dict[str, Callable[[], LinearRanker]] = {
+LEARNERS: dict[str, Callable[[], LinearRanker]] = {  # in the order of the days
     "Rocchio": Rocchio,
-    "perceptron": CategoryPerceptron,
-    "MMP loss 1": partial(MMP, 1),
-    "MMP loss 2": partial(MMP, 2),
-    "MMP loss 3": partial(MMP, 3),
+    "perceptron": partial(CategoryPerceptron, shuffle=False),
+    "MMP loss 1": partial(MMP, 1, shuffle=False),
+    "MMP loss 2": partial(MMP, 2, shuffle=False),
+    "MMP loss 3": partial(MMP, 3, shuffle=False),
 }
 AVERAGED: dict[str, Callable[[], LinearRanker]] = {
-    "perceptron, averaged": partial(CategoryPerceptron, average=True),
-    "MMP loss 1, averaged": partial(MMP, 1, average=True),
-    "MMP loss 2, averaged": partial(MMP, 2, average=True),
-    "MMP loss 3, averaged": partial(MMP, 3, average=True),
+    "perceptron, averaged": partial(CategoryPerceptron, average=True, shuffle=False),
+    "MMP loss 1, averaged": partial(MMP, 1, average=True, shuffle=False),
+    "MMP loss 2, averaged": partial(MMP, 2, average=True, shuffle=False),
+    "MMP loss 3, averaged": partial(MMP, 3, average=True, shuffle=False),
 }
 ONLINE = ("perceptron", "MMP loss 1", "MMP loss 2", "MMP loss 3")
 LOSSES = ("loss1", "loss2", "loss3")

@@ -162,10 +162,16 @@ class Client:
             yield from answer["documents"]
             after = answer["next"]
 
-    def take_in(self, rows: Iterable[Json], wait: float = 30.0) -> Json:
-        """Send documents with their labels, one after the other; all or none."""
+    def take_in(
+        self, rows: Iterable[Json], wait: float = 30.0, *, replace: bool = False
+    ) -> Json:
+        """Send documents with their labels, one after the other; all or none.
+
+        replace : documents that are there with other contents may be replaced.
+        """
         lines = (json.dumps(row).encode() + b"\n" for row in rows)
-        path, kind = f"/import?wait={wait}", "application/x-ndjson"
+        query = {"wait": wait, "replace": str(replace).lower()}
+        path, kind = _with_query("/import", query), "application/x-ndjson"
         return self._read(self._send("POST", path, lines, kind))
 
     def take_out(self) -> Iterator[Json]:

@@ -44,5 +44,9 @@ class MissingExtra(Mistake):
         )
 
 
+class TooLittleMemory(Mistake):
+    """What is to be learned does not fit the memory that is given for it."""
+
+
 class DamagedFolder(Mistake):
     """A saved folder that does not match its manifest, or is of a newer format."""

@@ -483,7 +483,7 @@ def test_library_layout(tmp_path):
         ("records.jsonl", '{"id": "r1", "meta": {"part": "dev"}}\n', "train or test"),
         ("records.jsonl", '{"id": "r1"}\n', "'r1': a part, train or test, is needed"),
         ("queries.jsonl", '{"text": "swarms"}\n', "line 1: no id"),
-        ("queries.jsonl", '{"id": 1, "text": 2}\n', "'text' holds a number"),
+        ("queries.jsonl", '{"id": 1, "text": [2]}\n', "'text' holds a list"),
         ("qrels.tsv", "q1\tr1\tgood\n", "grade is 'good'"),
         ("clicks.jsonl", '{"query": "q1"}\n', "'shown' is needed"),
     ],

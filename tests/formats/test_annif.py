@@ -27,18 +27,18 @@ BEES = {"http://example.org/bees": 1.0, "http://example.org/winter": 1.0}
 def test_short_texts(tmp_path):
     records = list(read_annif(FILES / "notes.tsv"))
     assert records == [
-        Record(Document("1", {"body": "Bees in winter: they huddle."}), BEES),
-        Record(Document("2", {"body": "Nothing on this one."})),
+        Record(Document("notes.tsv:1", {"body": "Bees in winter: they huddle."}), BEES),
+        Record(Document("notes.tsv:2", {"body": "Nothing on this one."})),
     ]
-    assert write_annif(records, tmp_path / "a.tsv.gz") == 2
-    assert list(read_annif(tmp_path / "a.tsv.gz")) == records
+    assert write_annif(records, tmp_path / "notes.tsv.gz") == 2
+    assert list(read_annif(tmp_path / "notes.tsv.gz")) == records
 
 
 def test_short_texts_in_csv(tmp_path):
     records = list(read_annif_csv(FILES / "notes.csv"))
     assert records == [
         Record(Document("n1", {"body": "Bees, in winter"}), BEES, {"year": "1990"}),
-        Record(Document("3", {"body": "No id here"})),
+        Record(Document("notes.csv:3", {"body": "No id here"})),
     ]
     assert write_annif_csv(records, tmp_path / "a.csv") == 2
     again = list(read_annif_csv(tmp_path / "a.csv"))

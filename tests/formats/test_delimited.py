@@ -80,7 +80,7 @@ def test_columns_of_a_stream_are_those_of_its_first_record(tmp_path):
     [
         (Record(Document("a"), {"x|y": 1.0}), "label_separator"),
         (Record(Document("a"), {"x": 3.0}), "grades 1 and 2"),
-        (Record(Document("a", {"labels": "x"})), "cannot name a column"),
+        (Record(Document("a", {" x": "y"})), "cannot name a column"),
         (Record(Document("a"), {}, {" x": "y"}), "cannot name a column"),
     ],
 )

@@ -41,6 +41,8 @@ def test_a_guess_sees_through_compression_and_queries(tmp_path):
     assert guess_format("doc-text") == "npl"
     (tmp_path / "topics.trec").write_text("<top>\n")
     assert guess_format(tmp_path / "topics.trec") == "trec-topics"
+    (tmp_path / "topics.trec").write_text("<top>\n", encoding="utf-8-sig")
+    assert guess_format(tmp_path / "topics.trec") == "trec-topics"
 
 
 def test_formats_that_share_names_are_told_apart_by_the_first_line(tmp_path):

@@ -15,6 +15,7 @@ from classmark.weighting.vectorizer import Vectorizer
 
 SEEDS = st.integers(0, 2**32 - 1)
 LOSSES = st.sampled_from([1, 2, 3])
+IN_ORDER = {"shuffle": False}
 LEARNERS = [MMP(1), MMP(2), MMP(3), CategoryPerceptron()]
 
 
@@ -87,7 +88,7 @@ def test_average_is_the_mean_of_the_prototypes_after_each_round(seed, loss):
     for _ in range(2):
         for x, y in zip(X, Y, strict=True):
             along.append(ranker.partial_fit(x[None], y[None], n_labels=5).coef_)
-    averaged = MMP(loss, passes=2, average=True).fit(X, Y)
+    averaged = MMP(loss, passes=2, average=True, **IN_ORDER).fit(X, Y)
     assert np.allclose(averaged.coef_, np.mean(along, axis=0))
     assert np.allclose(averaged.decision_function(X), X @ np.mean(along, axis=0).T)
 
@@ -103,7 +104,7 @@ def test_votes_are_the_rankings_of_the_prototypes_after_each_round(seed, mmp, po
         learner.partial_fit(x[None], y[None], n_labels=5)
         for points, ranked in zip(places, learner.rank(X), strict=True):
             points[ranked] += [4, 3, 2, 1, 0]
-    voted = clone(learner).set_params(vote=True).fit(X, Y)
+    voted = clone(learner).set_params(vote=True, **IN_ORDER).fit(X, Y)
     assert np.allclose(voted.decision_function(X), places / len(X))
 
 
@@ -133,7 +134,8 @@ def test_a_budget_for_all_is_no_budget(seed, learner):
 )
 def test_a_budget_forgets_the_oldest_or_the_smallest_update(learner, forgotten):
     X = np.diag([3.0, 1.0, 2.0])
-    ranker = clone(learner).set_params(kernel="linear", max_documents=2)
+    how = {"kernel": "linear", "max_documents": 2, **IN_ORDER}
+    ranker = clone(learner).set_params(**how)
     ranker.fit(X, [[0], [1], [2]])
     scores = ranker.decision_function(np.eye(3))
     assert np.flatnonzero(~scores.any(axis=1)).tolist() == [forgotten]
@@ -149,7 +151,7 @@ def test_a_function_may_be_the_kernel():
 def test_blocks_of_documents_are_one_stream():
     """More documents than are looked at together."""
     X, Y = problem(4, n=600)
-    whole = MMP(kernel="rbf", max_documents=30).fit(X, Y)
+    whole = MMP(kernel="rbf", max_documents=30, **IN_ORDER).fit(X, Y)
     streamed = MMP(kernel="rbf", max_documents=30)
     for part in np.array_split(np.arange(600), 7):
         streamed.partial_fit(X[part], Y[part])
@@ -157,11 +159,41 @@ def test_blocks_of_documents_are_one_stream():
     assert np.allclose(whole.decision_function(X), streamed.decision_function(X))
 
 
-def test_a_seed_shuffles_each_pass():
+@pytest.mark.parametrize("learner", [MMP, CategoryPerceptron])
+def test_fit_shuffles_each_pass_by_a_seed_and_partial_fit_never(learner):
     X, Y = problem(2)
-    plain, seeded = MMP().fit(X, Y), MMP(random_state=1).fit(X, Y)
-    assert not np.allclose(plain.coef_, seeded.coef_)
-    assert np.allclose(seeded.coef_, MMP(random_state=1).fit(X, Y).coef_)
+    first, again = learner().fit(X, Y), learner().fit(X, Y)
+    assert np.array_equal(first.coef_, again.coef_)
+    assert not np.allclose(first.coef_, learner(random_state=1).fit(X, Y).coef_)
+    ordered = learner(**IN_ORDER).fit(X, Y)
+    assert not np.allclose(first.coef_, ordered.coef_)
+    assert np.array_equal(ordered.coef_, learner().partial_fit(X, Y).coef_)
+    orders = np.random.default_rng(0)
+    twice = learner()
+    for order in (orders.permutation(len(X)), orders.permutation(len(X))):
+        twice.partial_fit(X[order], Y[order])
+    assert np.array_equal(learner(passes=2).fit(X, Y).coef_, twice.coef_)
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
+def test_a_file_sorted_by_class_is_learned_as_well_as_a_shuffled_one(learner):
+    rng = np.random.default_rng(4)
+    classes = np.repeat(np.arange(8), 40)
+    words = rng.random((8, 100)) < 0.2
+    X = (rng.random((320, 100)) < 0.02 + 0.3 * words[classes]).astype(float)
+    X /= np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-9)
+    train = np.arange(320) % 2 == 0
+    Y = np.eye(8, dtype=int)[classes]
+
+    def one_error(order, **how):
+        ranker = clone(learner).set_params(**how)
+        ranker.fit(X[train][order], Y[train][order])
+        scores = ranker.decision_function(X[~train])
+        return category_ranking(scores, Y[~train])["one_error"]
+
+    in_file, shuffled = np.arange(160), rng.permutation(160)
+    assert one_error(in_file) <= one_error(shuffled) + 0.1
+    assert one_error(in_file, shuffle=False) > one_error(in_file) + 0.1
 
 
 def test_float32_stays_and_float64_may_follow():
@@ -170,14 +202,15 @@ def test_float32_stays_and_float64_may_follow():
     assert ranker.weights_.dtype == np.float32
     assert ranker.decision_function(X).dtype == np.float64
     single = ranker.partial_fit(X, Y).coef_
-    assert np.allclose(single, MMP(passes=2).fit(X, Y).coef_, atol=1e-5)
+    double = MMP(passes=2, **IN_ORDER).fit(X, Y).coef_
+    assert np.allclose(single, double, atol=1e-5)
 
 
 def test_saved_prototypes_go_on():
     """As an opened folder gives them: mapped, not to be written."""
     X, Y = problem(7)
-    whole = MMP(passes=2).fit(X, Y)
-    weights = np.array(MMP().fit(X, Y).weights_)
+    whole = MMP(passes=2, **IN_ORDER).fit(X, Y)
+    weights = np.array(MMP(**IN_ORDER).fit(X, Y).weights_)
     weights.flags.writeable = False
     opened = MMP()
     opened.weights_ = weights

@@ -1,5 +1,7 @@
 """Suggest, decide, take back, look back: as a program does it."""
 
+from classmark.workbench.files.importing import put_document
+
 TEXT = "the keeper smokes the hive for honey and comb"
 
 
@@ -233,3 +235,25 @@ def test_a_classifier_takes_back_only_their_own(ada, bo, admin, desk):
     assert name in desk.store.record(document).labels
     assert admin.post("/undo", {"number": number}).status_code == 200
     assert name not in desk.store.record(document).labels
+
+
+def test_an_empty_text_in_a_batch_has_no_suggestions_and_stops_no_other(reader, desk):
+    with desk.writing() as project:
+        put_document(project, "blank", {"text": " "})
+    items = [{"text": " "}, {"text": "smoke in the hive"}, {"text": ""}]
+    items.append({"document": "blank"})
+    answer = reader.post("/suggest/batch", {"items": items, "top": 1})
+    assert answer.status_code == 200, answer.text
+    sizes = [len(item["suggestions"]) for item in answer.json()["items"]]
+    assert sizes == [0, 1, 0, 0]
+    assert reader.post("/suggest", {"text": " "}).status_code == 400
+
+
+def test_what_refuses_a_batch_is_named_by_its_place(reader):
+    items = [{"text": "smoke in the hive"}, {"document": "nobody"}]
+    answer = reader.post("/suggest/batch", {"items": items})
+    assert answer.status_code == 404
+    assert "'nobody'" in answer.json()["detail"]
+    answer = reader.post("/suggest/batch", {"items": [*items, {"words": "x"}]})
+    assert answer.status_code == 400
+    assert "body.items.2" in answer.json()["detail"]

@@ -20,9 +20,26 @@ def test_a_file_is_looked_at_and_imported(client, desk):
     client.post(seen.url.path, data={"act": "import"})
     desk.jobs.wait(60)
     page = client.get("/files")
-    assert "new.jsonl: 1 documents, 1 judgments" in page.text
+    assert "new.jsonl: 1 documents, 1 new, 0 replaced, 0 unchanged" in page.text
     assert "n1" in desk.store.ids()
     assert "Done." in client.get("/files/jobs").text
+
+
+def test_documents_are_replaced_only_by_the_button_that_says_so(client, desk):
+    id_ = next(iter(desk.store.ids()))
+    before = desk.store.document(id_)
+    content = f'{{"id": "{id_}", "text": "other"}}\n{{"id": "n2", "text": "wax"}}\n'
+    seen = send(client, "new.jsonl", content.encode())
+    assert "1 new, 1 to be replaced, 0 unchanged" in seen.text
+    assert 'value="replace"' in seen.text
+    assert 'value="import"' not in seen.text
+    client.post(seen.url.path, data={"act": "import"})
+    desk.jobs.wait(60)
+    assert "1 of 2 documents are here under the same id" in client.get("/files").text
+    assert desk.store.document(id_) == before
+    client.post(seen.url.path, data={"act": "replace"})
+    desk.jobs.wait(60)
+    assert desk.store.document(id_).text == "other"
 
 
 def test_another_way_to_read_it_and_throwing_it_away(client, desk):

@@ -216,6 +216,8 @@ def test_a_token_is_shown_once_and_can_be_revoked(enter, desk):
     (token,) = tokens(desk.store)
     assert secret not in ada.get("/settings/tokens").text
     assert token.id in ada.get("/settings/tokens").text
+    assert token.role == "classifier"
+    assert "carl, classifier" in ada.get("/settings/tokens").text
     program = enter("nobody")
     headers = {"Authorization": f"Bearer {secret}"}
     assert program.get("/settings/me", headers=headers).status_code == 200

@@ -62,9 +62,10 @@ def import_(
     project: Project = FOLDER,
     path: Path = argument("A file or a folder.", "FILE"),
     format_: str | None = FORMAT,
+    replace: bool = flag("Replace documents that are here already.", "--replace"),
 ) -> Table:
     """Bring in documents with their labels, or preferences (--format preferences)."""
-    return importing.import_documents(project, path, format_)
+    return importing.import_documents(project, path, format_, replace=replace)
 
 
 @command(JSON)

@@ -112,7 +112,8 @@ def tokens_add(
 ) -> str:
     """Make a token for a program; its secret is printed once and kept nowhere."""
     id_, secret = people.add_token(project.store, name, role, label, days)
-    return f"token {id_} acts as {name}, {role}; its secret, shown only now:\n{secret}"
+    opens = next(t.role for t in people.tokens(project.store, name) if t.id == id_)
+    return f"token {id_} acts as {name}, {opens}; its secret, shown only now:\n{secret}"
 
 
 @command(ALL | JSON)

@@ -99,13 +99,15 @@ def evaluate(
     machines: MachineOptions,
 ) -> Evaluated:
     """Measure learners on documents they have not seen, and plot it."""
-    if compared.strategy is None and compared != ComparisonOptions():
-        raise Mistake("--base, --memory and --rare need --strategy: name some")
+    alone = ComparisonOptions(memory=compared.memory)
+    if compared.strategy is None and compared != alone:
+        raise Mistake("--base and --rare need --strategy: name some")
     if compared.strategy is not None and learner:
         raise Mistake("compare learners or strategies: give --learner or --strategy")
     with machines.started():
         if compared.strategy is None:
-            return evaluating.evaluate_project(project, learner, folds)
+            settings = fit.changed(project, {"memory": compared.memory})
+            return evaluating.evaluate_project(project, learner, folds, settings)
         changes = dict(vars(compared))
         typed = changes.pop("strategy").split(",")
         names = [name.strip() for name in typed if name.strip()]

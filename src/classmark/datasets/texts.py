@@ -228,8 +228,9 @@ def load_makupalat(folder: Path, _split: str | None) -> Dataset:
     parts = []
     for name in ("train", "validate", "test"):
         part = DatasetPart()
-        for record in read_annif(one_of(folder, f"*-{name}.tsv")):
-            part.add(f"{name}-{record.id}", record.document.text, record.labels)
+        for record in read_annif(one_of(folder, f"*-{name}.tsv"), name=name):
+            id_ = record.id.replace(":", "-")
+            part.add(id_, record.document.text, record.labels)
         parts.append(part)
     vocabulary = one_of(folder, "*skos*.ttl", "*.ttl")
 

@@ -26,7 +26,7 @@ from classmark.measures.categories import (
 )
 from classmark.preferences.graph import short_name
 from classmark.preferences.labels import levels_from
-from classmark.problems import Mistake
+from classmark.problems import Mistake, TooLittleMemory
 from classmark.progress import spread
 from classmark.rankers.calibration import ENOUGH, crossed_calibration_error
 from classmark.rankers.preference import PreferenceRanker
@@ -138,14 +138,19 @@ class Evaluation:
 
 
 def evaluate_each(
-    collection: LabelledTexts, splits: Iterable[Split], learners: Mapping[str, Learn]
+    collection: LabelledTexts,
+    splits: Iterable[Split],
+    learners: Mapping[str, Learn],
+    left_out: dict[str, TooLittleMemory] | None = None,
 ) -> dict[str, Evaluation]:
     """Train on the first half of each split, rank the second, measure all together.
 
     All learners have the same splits; each fold of each is a task (``spread``).
 
     learners : by name, what learns from the texts of some numbers; on other machines
-    they are to be such as can be sent there.
+    they are to be such as can be sent there;
+    left_out : takes those that need more memory than is given, and why; an error if
+    None, or where no learner is left.
     """
     parts = list(splits)
     for train, test in parts:
@@ -157,22 +162,32 @@ def evaluate_each(
     tasks = [(name, fold) for name in learners for fold in range(len(parts))]
     shared = (collection, parts, dict(learners))
     answers = spread(_fold_answers, tasks, [shared], "evaluating")
-    n = len(parts)
-    return {
-        name: _evaluation(collection, parts, answers[at * n : (at + 1) * n])
-        for at, name in enumerate(learners)
-    }
+    results = {}
+    for at, name in enumerate(learners):
+        mine = answers[at * len(parts) : (at + 1) * len(parts)]
+        folds = [fold for fold in mine if isinstance(fold, ScoreParts)]
+        if len(folds) == len(mine):
+            results[name] = _evaluation(collection, parts, folds)
+        elif left_out is not None:
+            left_out[name] = next(f for f in mine if isinstance(f, TooLittleMemory))
+    too_large = [fold for fold in answers if isinstance(fold, TooLittleMemory)]
+    if too_large and (left_out is None or not results):
+        raise too_large[0]
+    return results
 
 
 def _fold_answers(
     task: tuple[str, int],
     shared: tuple[LabelledTexts, list[Split], dict[str, Learn]],
-) -> ScoreParts:
+) -> ScoreParts | TooLittleMemory:
     """Learn from one fold and score the rest, at most ``BLOCK`` scores at once."""
     (name, at), (collection, parts, learners) = task, shared
     train, test = parts[at]
     started = time.perf_counter()
-    model = learners[name](train)
+    try:
+        model = learners[name](train)
+    except TooLittleMemory as problem:
+        return problem  # the other learners go on
     labels, categories = collection.labels, len(collection.categories)
     sizes = [len(part) for _, part in parts]
     every = sampling(categories, sum(sizes))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["READERS", "Reader", "guess_format", "read_records"]
 
 LOOK = 200
+BYTE_ORDER_MARK = "\xef\xbb\xbf"  # of UTF-8, read as Latin-1
 
 
 class Reader(NamedTuple):
@@ -27,21 +28,27 @@ class Reader(NamedTuple):
 
     function : module of this folder and name, or the function itself;  reads : what
     users are told;  patterns : names such files have, separated by blanks;  begins :
-    what the first line holds, where formats share their names.
+    what the first line holds, where formats share their names;  line_ids : documents
+    may have no ids but the file's name, which ``function`` takes as ``name``, and line.
     """
 
-    function: str | Callable[[Path | str], Iterator[Record]]
+    function: str | Callable[..., Iterator[Record]]
     reads: str
     patterns: str = ""
     begins: str = ""
+    line_ids: bool = False
 
-    def load(self) -> Callable[[Path | str], Iterator[Record]]:
+    def load(self) -> Callable[..., Iterator[Record]]:
         """Import the reader; heavy packages wait until then."""
         if not isinstance(self.function, str):
             return self.function
         module, _, name = self.function.partition(".")
         reader = getattr(import_module(f"classmark.formats.{module}"), name)
-        return cast("Callable[[Path | str], Iterator[Record]]", reader)
+        return cast("Callable[..., Iterator[Record]]", reader)
+
+    def read(self, path: Path | str, name: str = "") -> Iterator[Record]:
+        """Yield a file's records; name : of one that lies under another name."""
+        return self.load()(path, **({"name": name} if self.line_ids else {}))
 
     def fits(self, name: str) -> bool:
         """Whether files of the format have such names, compression left out."""
@@ -82,9 +89,13 @@ READERS = {
     "nfcorpus": Reader(
         "test_collections.read_nfcorpus", "NFCorpus texts", "*.docs *.queries"
     ),
-    "annif": Reader("annif.read_annif", "Annif short texts", "*.tsv", "\t<"),
+    "annif": Reader("annif.read_annif", "Annif short texts", "*.tsv", "\t<", True),
     "annif-csv": Reader(
-        "annif.read_annif_csv", "Annif short texts in CSV", "*.csv", "subject_uris"
+        "annif.read_annif_csv",
+        "Annif short texts in CSV",
+        "*.csv",
+        "subject_uris",
+        line_ids=True,
     ),
     "annif-folder": Reader("annif.read_annif_folder", "Annif full texts"),
 }
@@ -95,7 +106,7 @@ def read_records(path: Path | str, format: str | None = None) -> Iterator[Record
     name = guess_format(path) if format is None else format
     if name not in READERS:
         raise Mistake(f"format={name!r} is not known: use one of {', '.join(READERS)}")
-    return iter(track(READERS[name].load()(path), f"reading {path}"))
+    return iter(track(READERS[name].read(path), f"reading {path}"))
 
 
 def guess_format(path: Path | str) -> str:
@@ -124,6 +135,7 @@ def _by_name(path: Path) -> str | None:
     names = [name for name, reader in READERS.items() if reader.fits(path.name)]
     if len(names) > 1 and path.is_file():
         first = next((line for _, line in lines(path, "latin-1", blank=False)), "")
+        first = first.removeprefix(BYTE_ORDER_MARK)
         for name in names:
             begins = READERS[name].begins
             if begins and re.search(begins, first):

@@ -34,17 +34,17 @@ def _uris(words: str) -> dict[str, float]:
     return dict.fromkeys((_uri(word) for word in words.split()), SECONDARY)
 
 
-def read_annif(path: Path | str) -> Iterator[Record]:
+def read_annif(path: Path | str, *, name: str = "") -> Iterator[Record]:
     """Yield the documents of a short-text TSV: text, a tab, ``<uri> <uri>…``.
 
-    There are no ids in the file: the id is the number of the line.
+    There are no ids in the file: the id is its name and the number of the line.
     """
     file = lines(path, blank=False)
-    for number, text in file:
+    for _, text in file:
         body, tab, uris = text.partition("\t")
         if not tab or "\t" in uris:
             file.refuse("not 'text TAB <uri> <uri>…': give one tab on each line")
-        yield Record(Document(str(number), {"body": body}), _uris(uris))
+        yield Record(Document(file.line_id(name), {"body": body}), _uris(uris))
 
 
 def write_annif(records: Iterable[Record], path: Path | str) -> int:
@@ -68,19 +68,20 @@ def _bracketed(record: Record) -> str:
     return " ".join(f"<{uri}>" for uri in record.labels)
 
 
-def read_annif_csv(path: Path | str) -> Iterator[Record]:
+def read_annif_csv(path: Path | str, *, name: str = "") -> Iterator[Record]:
     """Yield the documents of a CSV with the columns ``text`` and ``subject_uris``.
 
-    ``document_id`` names the document, or else the line does; other columns are facts.
+    ``document_id`` names the document, or else the file's name and the line do; other
+    columns are facts.
     """
     table = dictionaries(path, ",")
-    for line, row in table:
+    for _, row in table:
         if "text" not in row or "subject_uris" not in row:
             table.refuse("no column 'text' or 'subject_uris': mend the first row")
-        name = table.new_id(row.pop("document_id", "") or str(line))
+        id_ = table.new_id(row.pop("document_id", "") or table.line_id(name))
         body, uris = row.pop("text"), row.pop("subject_uris")
         facts = {key: value for key, value in row.items() if value}
-        yield Record(Document(name, {"body": body}), _uris(uris), facts)
+        yield Record(Document(id_, {"body": body}), _uris(uris), facts)
 
 
 def write_annif_csv(records: Iterable[Record], path: Path | str) -> int:

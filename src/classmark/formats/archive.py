@@ -22,11 +22,13 @@ from classmark.corpus.documents import Document
 from classmark.formats.records import SECONDARY, Record
 from classmark.formats.text_files import (
     BROKEN,
+    EITHER,
     LIMITS,
     FileLimits,
     FilePlace,
     Measured,
     decompressed,
+    encoding_of,
     existing,
     open_bytes,
     whole_text,
@@ -54,6 +56,11 @@ class ArchiveFile:
     name: str
     where: str
     open: Callable[[], AbstractContextManager[Measured]]
+
+    def encoding(self) -> str:
+        """UTF-8 where all of it is that, else Latin-1."""
+        with self.open() as stream:
+            return encoding_of(stream)
 
     def text(self, encoding: str = "utf-8", limits: FileLimits = LIMITS) -> str:
         """Return all its text."""
@@ -244,12 +251,12 @@ def read_text_folder(
 def read_newsgroups(
     path: Path | str, *, headers: bool = True, limits: FileLimits = LIMITS
 ) -> Iterator[Record]:
-    """Yield the messages of 20 Newsgroups folders, ``group/number`` in latin-1.
+    """Yield the messages of 20 Newsgroups folders, ``group/number``.
 
     ``path`` is one part (``20news-bydate-train``) or the folder of several. The id is
     ``group/number``, with the part before it when there are several; the label is the
     group, ``meta["part"]`` the part. Without ``headers`` all up to the first blank
-    line is left out.
+    line is left out. A message is UTF-8 where all of it is that, else Latin-1.
     """
     ids: set[str] = set()
     for entry in entries(path, limits):
@@ -257,7 +264,7 @@ def read_newsgroups(
         parts = PurePosixPath(entry.name).parts
         if len(parts) not in {2, 3} or any(part.startswith(".") for part in parts):
             place.refuse("not at group/number: give the folder of the groups")
-        body = entry.text("latin-1", limits)
+        body = entry.text(EITHER, limits)
         fields = {"body": body if headers else without_headers(body)}
         part = parts[0] if len(parts) == 3 else Path(path).resolve().name
         yield Record(

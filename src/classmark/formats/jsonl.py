@@ -4,7 +4,11 @@ Keys: ``id``; text under any other key (``title``, ``body``, ``text``…), kept 
 ``labels`` as a list of names or name → grade, or ``primary`` (grade 2) and
 ``secondary`` (grade 1); ``meta`` (name → short fact); ``links`` or ``see``
 (ids, ``[id, anchor]`` or ``{"id", "anchor"}``); ``preferences``, a list of ``{"winner",
-"loser", "weight"}``. What is written is read back the same.
+"loser", "weight"}``. In the place of ``labels`` stand ``label``, ``category``,
+``categories``, ``class``, ``classes`` or ``subjects``, in small or large letters.
+Numbers, true and false under other keys than ``title``, ``text`` and ``body`` are
+facts. What is written is read back the
+same.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +29,15 @@ from classmark.problems import Mistake
 RESERVED = frozenset(
     {"fields", "primary", "secondary", "meta", "links", "see", "preferences"}
 )
+ALIKE = frozenset(
+    {
+        "label", "labels", "category", "categories", "class", "classes", "subject",
+        "subjects",
+    }
+)  # fmt: skip
+LABELS = "labels"
+TEXTS = frozenset({"title", "text", "body"})  # a book may be called 1984
 PREFERENCE = frozenset({"winner", "loser", "weight"})
-KINDS = {bool: "true or false", int: "a number", float: "a number", list: "a list"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,24 +48,50 @@ class Keys:
     labels : a name, a list of names, or an object of name → grade; beside it
     ``primary`` (a name, grade 2) and ``secondary`` (names, grade 1);
     fields : the keys that are text, or None for every other key, which must then hold a
-    string or null (no field). An object under ``fields`` gives fields whatever their
-    names.
+    string, null (no field), or a number or truth (a fact). An object under ``fields``
+    gives fields whatever their names.
     """
 
     id: str = "id"
-    labels: str = "labels"
+    labels: str = LABELS
     fields: tuple[str, ...] | None = None
 
 
 def record_from(row: Mapping[str, Any], keys: Keys, place: FilePlace) -> Record:
     """Build a record from parsed JSON or a table's row; its id is new to the place."""
+    if (key := label_key(row, keys, place)) != keys.labels:
+        keys = replace(keys, labels=key)
+    fields, facts = _fields(row, keys, place)
+    meta = _meta(row.get("meta"), place)
+    for name in facts.keys() & meta.keys():
+        place.refuse(f"{name!r} is there twice, once under 'meta': leave one")
     return Record(
-        Document(place.new_id(_id(row, keys, place)), _fields(row, keys, place)),
+        Document(place.new_id(_id(row, keys, place)), fields),
         _labels(row, keys, place),
-        _meta(row.get("meta"), place),
+        meta | facts,
         _links(row.get("links"), place) + _links(row.get("see"), place),
         _preferences(row.get("preferences"), place),
     )
+
+
+def label_key(names: Iterable[str], keys: Keys, place: FilePlace) -> str:
+    """The key of the labels: as it is named, or one that can mean nothing else.
+
+    What may hold the answer is refused, lest it be learned from as text.
+    """
+    if keys.fields is not None:
+        return keys.labels
+    alike = [n for n in names if n.lower() in ALIKE and n not in {keys.id, keys.labels}]
+    if not alike:
+        return keys.labels
+    sure = len(alike) == 1 and alike[0].lower() != "subject"
+    if not sure or keys.labels != LABELS or LABELS in names:
+        place.refuse(
+            f"{alike[0]!r} may hold categories: call what does 'labels', and put what "
+            "is text under 'fields' (in a table: fields.NAME), what is neither under "
+            "'meta'"
+        )
+    return alike[0]
 
 
 def _id(row: Mapping[str, Any], keys: Keys, place: FilePlace) -> str:
@@ -68,23 +105,33 @@ def _id(row: Mapping[str, Any], keys: Keys, place: FilePlace) -> str:
     return name
 
 
-def _fields(row: Mapping[str, Any], keys: Keys, place: FilePlace) -> dict[str, str]:
+def _fields(
+    row: Mapping[str, Any], keys: Keys, place: FilePlace
+) -> tuple[dict[str, str], dict[str, str]]:
+    """The texts, and the facts among them: numbers and truths nobody calls text."""
     reserved = RESERVED | {keys.id, keys.labels}
     names = keys.fields or [name for name in row if name not in reserved]
     nested = row.get("fields") or {}
     if not isinstance(nested, Mapping):
         place.refuse("'fields' is to be an object of name → text")
     fields: dict[str, str] = {}
+    facts: dict[str, str] = {}
     for name, value in [*((name, row.get(name)) for name in names), *nested.items()]:
         if isinstance(value, str):
             fields[name] = value
+        elif isinstance(value, float) and math.isnan(value):
+            continue  # an empty cell of a table
+        elif isinstance(value, bool | int | float):
+            place.finite(value, repr(name))
+            text = keys.fields is not None or name in nested or name in TEXTS
+            (fields if text else facts)[name] = json.dumps(value)
         elif value is not None:
-            kind = KINDS.get(type(value), "an object")
+            kind = "a list" if isinstance(value, list) else "an object"
             place.refuse(
                 f"{name!r} holds {kind}, not text: name the keys that are text "
                 "(fields=), or move it under 'meta'"
             )
-    return fields
+    return fields, facts
 
 
 def _labels(row: Mapping[str, Any], keys: Keys, place: FilePlace) -> dict[str, float]:
@@ -103,9 +150,11 @@ def _labels(row: Mapping[str, Any], keys: Keys, place: FilePlace) -> dict[str, f
 
 
 def _names(value: object, key: str, place: FilePlace) -> list[str]:
-    names = [value] if isinstance(value, str) else value
+    names = [value] if isinstance(value, str | int) else value
     if names is None:
         return []
+    if isinstance(names, list):  # the numbers of classes are their names
+        names = [str(name) if type(name) is int else name for name in names]
     if not isinstance(names, list) or not all(
         isinstance(name, str) and name.strip() for name in names
     ):
@@ -177,6 +226,11 @@ def _preferences(value: object, place: FilePlace) -> dict[tuple[str, str], float
     return weights
 
 
+def is_taken(name: str) -> bool:
+    """Whether a key of this name is no field, unless it stands under ``fields``."""
+    return name in RESERVED or name == "id" or name.lower() in ALIKE
+
+
 def mapping_from(record: Record) -> dict[str, Any]:
     """Build what :func:`record_from` reads back, with :class:`Keys` as they are.
 
@@ -185,7 +239,7 @@ def mapping_from(record: Record) -> dict[str, Any]:
     """
     fields = dict(record.document.fields)
     row: dict[str, Any] = {"id": record.id}
-    if fields.keys() & (RESERVED | {"id", "labels"}):
+    if any(map(is_taken, fields)):
         row["fields"] = fields
     else:
         row |= fields

@@ -130,16 +130,19 @@ LISTS = ("PLACES", "PEOPLE", "ORGS", "EXCHANGES", "COMPANIES")
 
 
 def read_reuters(path: Path | str, *, limits: FileLimits = LIMITS) -> Iterator[Record]:
-    """Yield the stories of one ``.sgm`` file, or of a folder or archive of them."""
+    """Yield the stories of one ``.sgm`` file, or of a folder or archive of them.
+
+    A file is UTF-8 where all of it is that, else Latin-1.
+    """
     ids: set[str] = set()
     many = Path(path).is_dir() or is_archive(path)
     has_files = False
     for entry in entries(path, limits):
         if many and not fnmatch(PurePosixPath(entry.name).name, "*.sgm*"):
             continue
-        has_files = True
+        has_files, encoding = True, entry.encoding()
         with entry.open() as stream:
-            numbered = lines_of(stream, entry.where, "latin-1", limits)
+            numbered = lines_of(stream, entry.where, encoding, limits)
             stories = elements(numbered, "REUTERS", entry.where, limits, ids)
             for _, (tag, story) in stories:
                 record = _record(tag, story, stories)

@@ -2,10 +2,11 @@
 
 Columns of CSV and TSV: ``id``; ``labels``, names with ``|`` between them (grade 1);
 ``primary``, one name or several (grade 2); ``meta.NAME`` for facts; ``links``, a JSON
-list; every other column is text, and an empty cell is no field. A spreadsheet runs a
-cell that starts with ``= + - @``, a tab or a carriage return. The writer puts ``'``
-before such cells; the reader leaves it there. With ``raw=True`` cells are written as
-they are, and read back the same.
+list; every other column is text, ``fields.NAME`` whatever its name, and an empty cell
+is no field. In the place of ``labels`` stand ``category`` and the like, as in JSONL. A
+spreadsheet runs a cell that starts with ``= + - @``, a tab or a carriage return. The
+writer puts ``'`` before such cells; the reader leaves it there. With ``raw=True`` cells
+are written as they are, and read back the same.
 
 Columns of Parquet: ``id``; ``labels`` (map of name → grade, list of names, or one
 name); ``meta`` (map or struct); ``links`` (list of ``{id, anchor}``); every other
@@ -24,7 +25,14 @@ from threading import RLock
 from types import ModuleType
 from typing import Any, BinaryIO, NamedTuple
 
-from classmark.formats.jsonl import KEYS, RESERVED, Keys, parse_object, record_from
+from classmark.formats.jsonl import (
+    KEYS,
+    Keys,
+    is_taken,
+    label_key,
+    parse_object,
+    record_from,
+)
 from classmark.formats.records import PRIMARY, SECONDARY, Record
 from classmark.formats.text_files import (
     LIMITS,
@@ -76,7 +84,7 @@ def columns_of(records: Iterable[Record]) -> tuple[Columns, Iterator[Record]]:
 
 
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")
-META = "meta."
+META, FIELDS = "meta.", "fields."
 _limit_lock = RLock()
 
 
@@ -164,8 +172,10 @@ def read_delimited(
         if id_column not in row:
             table.refuse(f"no column {id_column!r}: add it, or name it (id_column=)")
         typed: dict[str, object] = {id_column: row.pop(id_column)}
-        for key in (label_column, "primary"):
-            names = [name.strip() for name in row.pop(key, "").split(label_separator)]
+        columns = {label_column: label_key(row, keys, table), "primary": "primary"}
+        for key, column in columns.items():
+            cell = row.pop(column, "")
+            names = [name.strip() for name in cell.split(label_separator)]
             typed[key] = [name for name in names if name]
         if links := row.pop("links", ""):
             parsed = parse_object(f'{{"links": {links}}}', table)
@@ -176,7 +186,9 @@ def read_delimited(
         typed["meta"] = {
             n.removeprefix(META): fact for n, fact in facts.items() if fact
         }
-        typed["fields"] = {name: text for name, text in row.items() if text}
+        typed["fields"] = {
+            n.removeprefix(FIELDS): text for n, text in row.items() if text
+        }
         yield record_from(typed, keys, table)
 
 
@@ -194,12 +206,13 @@ def write_delimited(
     first record. Cells that a spreadsheet would run get a leading ``'`` unless ``raw``.
     """
     columns, stream = columns_of(records)
-    reserved = {"id", "labels", "primary", "links"}
     for name in (*columns.fields, *columns.meta):
-        clash = name in columns.fields and (name in reserved or name.startswith(META))
-        if clash or name != name.strip() or not name:
+        if name != name.strip() or not name:
             raise Mistake(f"{name!r} cannot name a column: write JSONL")
-    header = ["id", "primary", "labels", *columns.fields]
+    header = ["id", "primary", "labels"]
+    for name in columns.fields:
+        clash = is_taken(name) or name.startswith((META, FIELDS))
+        header.append(FIELDS + name if clash else name)
     header += [META + name for name in columns.meta] + ["links"]
     cells = (_cells(record, columns, label_separator) for record in stream)
     return write_rows(header, cells, path, delimiter, raw=raw)
@@ -326,15 +339,13 @@ def write_parquet(
     """
     arrow, parquet = _arrow()
     columns, stream = columns_of(records)
-    clash = set(columns.fields) & (RESERVED | {"id", "labels"})
-    if clash:
-        raise Mistake(f"fields {sorted(clash)} cannot name a column: write JSONL")
-    text = arrow.string()
+    text, taken = arrow.string(), any(map(is_taken, columns.fields))
     link = arrow.struct([("id", text), ("anchor", text)])
     schema = arrow.schema(
         [
             ("id", text),
-            *((name, text) for name in columns.fields),
+            *((name, text) for name in columns.fields if not is_taken(name)),
+            *([("fields", arrow.map_(text, text))] if taken else []),
             ("labels", arrow.map_(text, arrow.float64())),
             ("meta", arrow.map_(text, text)),
             ("links", arrow.list_(link)),
@@ -350,9 +361,11 @@ def write_parquet(
 
 def _row(record: Record, columns: Columns) -> dict[str, Any]:
     columns.check(record, meta=False)
+    fields = record.document.fields
     return {
         "id": record.id,
-        **record.document.fields,
+        **{name: fields[name] for name in fields if not is_taken(name)},
+        "fields": [(name, fields[name]) for name in fields if is_taken(name)],
         "labels": list(record.labels.items()),
         "meta": list(record.meta.items()),
         "links": [{"id": to, "anchor": anchor} for to, anchor in record.links],

@@ -8,6 +8,9 @@ that comes twice adds to what it gave before.
 NPL has one layout for ``doc-text``, ``query-text`` and the judgments ``rlv-ass``. Of
 NFCorpus, ``*.docs`` and ``*.queries`` are read by ``read_nfcorpus``, ``*.qrel`` by
 ``read_qrels``.
+
+SMART, NPL and TREC do not say their encoding: a file is read as UTF-8 where all of it
+is that, else as Latin-1.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from classmark.formats.reuters import TAG, elements, plain
 from classmark.formats.tables import dictionaries
 from classmark.formats.text_files import (
     COMPRESSIONS,
+    EITHER,
     FilePlace,
     Numbered,
     lines,
@@ -42,7 +46,7 @@ CITES = "5"
 
 
 def read_smart(
-    path: Path | str, *, ordinal: bool = False, encoding: str = "latin-1"
+    path: Path | str, *, ordinal: bool = False, encoding: str = EITHER
 ) -> Iterator[Record]:
     """Yield the documents, or the queries, of a SMART file.
 
@@ -96,7 +100,7 @@ def read_smart_judgments(path: Path | str) -> Iterator[Judgment]:
     to 4 (of minimum interest) become the grades 4 to 1, and 5 and −1 (of no interest)
     become 0. Four columns are ``query document 0 0`` in CACM and ADI: grade 1.
     """
-    file = lines(path, "latin-1", blank=False)
+    file = lines(path, EITHER, blank=False)
     for _, line in file:
         row = line.split()
         whole = len(row) in {3, 4} and all(part.isdecimal() for part in row[:2])
@@ -114,7 +118,7 @@ def _npl_blocks(path: Path | str) -> Iterator[tuple[str, list[tuple[int, str]]]]
     """Yield (number, (line, text) pairs) of each block."""
     start, name = 0, ""
     block: list[tuple[int, str]] = []
-    file = lines(path, "latin-1")
+    file = lines(path, EITHER)
     for line, text in file:
         word = text.strip()
         if not name:
@@ -266,7 +270,7 @@ CAPTION = re.compile(
 )
 
 
-def read_trec(path: Path | str, *, encoding: str = "latin-1") -> Iterator[Record]:
+def read_trec(path: Path | str, *, encoding: str = EITHER) -> Iterator[Record]:
     """Yield the documents of a file of ``<DOC><DOCNO>…</DOCNO> … </DOC>``.
 
     ``title`` is the text of TITLE, HEADLINE, HL, HEAD and TTL; DATE, BYLINE, PUB, PAGE,
@@ -304,9 +308,7 @@ def _parts(content: str) -> dict[str, list[str]]:
     return parts
 
 
-def read_trec_topics(
-    path: Path | str, *, encoding: str = "latin-1"
-) -> Iterator[Record]:
+def read_trec_topics(path: Path | str, *, encoding: str = EITHER) -> Iterator[Record]:
     """Yield topics: ``<top> <num> … <title> … <desc> … <narr> … </top>``.
 
     Tags may be closed or not; the captions ``Number:``, ``Topic:``, ``Description:``

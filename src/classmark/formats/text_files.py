@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from io import TextIOWrapper
+from io import BytesIO, TextIOWrapper
 from pathlib import Path, PurePath
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Generic, NoReturn, TypeVar
 
@@ -68,6 +68,17 @@ class FilePlace:
             self.refuse(f"id {name!r} is there a second time: make ids unique")
         self.ids.add(name)
         return name
+
+    def line_id(self, name: str = "") -> str:
+        """An id for what has none: the name of the file, and the line.
+
+        name : of the file, where it does not lie under its name.
+
+        >>> FilePlace("short texts.tsv.gz", 3).line_id()
+        'short_texts.tsv:3'
+        """
+        plain = plain_name(name or self.path).name
+        return f"{'_'.join(plain.split())}:{self.line}"
 
     def finite(self, value: Any, name: str) -> float:
         """Return a finite number, or refuse what is none."""
@@ -167,6 +178,23 @@ def decompressed(raw: BinaryIO, suffix: str, mode: str = "rb") -> Any:
     return raw
 
 
+EITHER = "utf-8 or latin-1"
+
+
+def encoding_of(stream: SupportsRead[bytes]) -> str:
+    r"""UTF-8 where all of a stream is that, else Latin-1, which knows any byte.
+
+    >>> encoding_of(BytesIO("Köln".encode())), encoding_of(BytesIO(b"K\xf6ln"))
+    ('utf-8', 'latin-1')
+    """
+    try:
+        for _ in codecs.iterdecode(iter(lambda: stream.read(CHUNK), b""), "utf-8"):
+            pass
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "utf-8"
+
+
 def texts(
     stream: SupportsRead[bytes], name: str, encoding: str = "utf-8"
 ) -> Iterator[str]:
@@ -232,7 +260,13 @@ def raw_lines(
     limits: FileLimits = LIMITS,
     end: str = "\n",
 ) -> Iterator[tuple[int, str]]:
-    """Yield (line number, line) of a file; see :func:`lines_of`."""
+    """Yield (line number, line) of a file; see :func:`lines_of`.
+
+    encoding : or ``EITHER``, for formats whose files do not say theirs.
+    """
+    if encoding == EITHER:
+        with open_bytes(path, limits) as stream:
+            encoding = encoding_of(stream)
     with open_bytes(path, limits) as stream:
         yield from lines_of(stream, stream.path, encoding, limits, end)
 
@@ -285,6 +319,11 @@ def whole_text(
     limits: FileLimits = LIMITS,
 ) -> str:
     """Return all the text of one document's stream; ``limits.line`` bounds it."""
+    if encoding == EITHER:
+        content = bytearray()
+        while len(content) <= 4 * limits.line and (chunk := stream.read(CHUNK)):
+            content += chunk
+        encoding, stream = encoding_of(BytesIO(content)), BytesIO(content)
     pieces, length = [], 0
     for text in texts(stream, name, encoding):
         pieces.append(text)

@@ -24,7 +24,7 @@ from classmark.arrays import (
     with_constant,
 )
 from classmark.hierarchies.places import Lessons, Nodes, Shape
-from classmark.problems import Mistake
+from classmark.problems import Mistake, TooLittleMemory
 from classmark.progress import track
 from classmark.rankers.linear import LinearRanker
 from classmark.rankers.preference import PreferenceRanker
@@ -340,7 +340,7 @@ def plan(nodes: Nodes, at: int, base: str, room: float, limit: str) -> NodeTask:
     least, remedy = need, "use base='svm', whose weights can be kept sparse, "
     if base == "svm":
         least, remedy = min(need, lean), "use fewer features, "
-    raise Mistake(
+    raise TooLittleMemory(
         f"{limit}: the node {nodes.name(at)} with {nodes.daughters[at]} daughters "
         f"needs about {least / 1e9:.2g} GB to learn: {remedy}or allow more"
     )

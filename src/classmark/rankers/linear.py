@@ -18,6 +18,7 @@ from classmark.preferences.losses import loss_from
 from classmark.problems import Mistake
 from classmark.ranking import order, top
 from classmark.solvers.smooth import (
+    MEMORY,
     DocumentLoss,
     Objective,
     boost,
@@ -27,6 +28,7 @@ from classmark.solvers.smooth import (
 from classmark.validation import require_k, require_numbers
 from classmark.weighting.vectorizer import rocchio_weights
 
+ARRAYS = {"lbfgs": 2 * MEMORY + 10, "boosting": 8}  # of the size of the weights
 DENSE_LIMIT = 1 << 29  # weights: 4 GiB in float64
 
 
@@ -86,6 +88,11 @@ class LinearRanker(Estimator, ABC):
         once it has learned says so.
         """
         return "", self.get_params()
+
+    @property
+    def weight_bytes(self) -> int:
+        """What learning takes for each feature and category; 0 where it is sparse."""
+        return 0
 
     @abstractmethod
     def fit(self, X: Any, Y: Any) -> Self:
@@ -260,6 +267,11 @@ class LogLinearRanker(LinearRanker):
     C: float | None = None
     tol: float = 1e-5
     penalty: Literal["l2", "natural"] = "l2"
+
+    @property
+    def weight_bytes(self) -> int:
+        """Of the weights, their gradient, and the steps that the solver remembers."""
+        return 8 * ARRAYS[self.solver]
 
     def fit(self, X: Any, Y: Any) -> Self:
         """Learn from documents X, shape (n, features), and their preferences Y.

@@ -45,25 +45,37 @@ class OnlineRanker(LinearRanker):
     gamma: float = 1.0
     degree: int = 2
     coef0: float = 1.0
-    random_state: Seed = None
+    shuffle: bool = True
+    random_state: Seed = 0
+
+    @property
+    def weight_bytes(self) -> int:
+        """Of the prototypes and their mean; none, where there are only documents."""
+        if self.kernel is not None or self.vote:
+            return 0
+        return 32 if self.average else 8
 
     def fit(self, X: Any, Y: Any) -> Self:
-        """Start from zero and go ``passes`` times through the documents."""
+        """Start from zero and go ``passes`` times through the documents.
+
+        With ``shuffle`` in another order each time: that of a file, sorted by category
+        for instance, teaches the last category best.
+        """
         rule = self._checked_rule()
         rows = rows_from(X)
         labels = labels_from(Y, len(rows))
         self._model, self._grows = self._fresh(), False
-        shuffle = None if self.random_state is None else generator(self.random_state)
+        orders = generator(self.random_state)
         for _ in track(range(self.passes), "passes", self.passes):
-            if shuffle is None:
-                self._learn(rule, rows, labels)
-            else:
-                order = shuffle.permutation(len(rows))
+            if self.shuffle:
+                order = orders.permutation(len(rows))
                 self._learn(rule, take(rows, order), take(labels, order))
+            else:
+                self._learn(rule, rows, labels)
         return self
 
     def partial_fit(self, X: Any, Y: Any, n_labels: int | None = None) -> Self:
-        """Learn from these documents, once, going on from what is known.
+        """Learn from these documents, once and in order, going on from what is known.
 
         X may have more features than before and Y more labels: they begin with zeros.
         From then on X may have any width: a feature never seen has no weight.
@@ -194,10 +206,11 @@ class MMP(OnlineRanker):
         rounds it lasted; a vote gives the category in place p of k k − p points.
     max_documents : of a kernel; beyond, one is forgotten: with loss 1
         the oldest, with losses 2 and 3 the one that moved the prototypes least.
-    random_state : None goes through the documents in the order given; a seed shuffles
-        them anew for each pass of ``fit``.
+    shuffle : whether ``fit`` goes through the documents in another order each pass;
+        ``partial_fit`` takes them as they come.  random_state : the seed of the orders.
 
-    >>> ranker = MMP(loss=2).fit([[1.0, 0.0], [0.0, 1.0]], [[0], [1, 2]])
+    >>> ranker = MMP(loss=2, shuffle=False)
+    >>> ranker = ranker.fit([[1.0, 0.0], [0.0, 1.0]], [[0], [1, 2]])
     >>> ranker.coef_.tolist()
     [[2.0, -2.0], [-1.0, 1.0], [-1.0, 1.0]]
     >>> ranker.losses_.tolist()
@@ -214,7 +227,8 @@ class CategoryPerceptron(OnlineRanker):
 
     passes : how often ``fit`` goes through the documents.
     average : rank with the mean of the prototypes after each round, not the last.
-    kernel, vote, max_documents, gamma, degree, coef0, random_state : as for ``MMP``.
+    kernel, vote, max_documents, gamma, degree, coef0, shuffle, random_state : as for
+        ``MMP``.
     """
 
     _losses = (PERCEPTRON,)

@@ -17,7 +17,7 @@ import numpy as np
 
 from classmark.arrays import Array, Bools, Csr, Floats, Ints, Rows, ranges
 from classmark.preferences.graph import Groups
-from classmark.problems import Mistake
+from classmark.problems import Mistake, TooLittleMemory
 from classmark.solvers.ascent import Dual
 from classmark.solvers.kernels_dual import (
     coefficients,
@@ -495,6 +495,7 @@ def fits(rows: Rows, n_labels: int, memory: str | float, *, sparse: bool) -> boo
         f"weights, more than memory={memory!r}"
     )
     if not sparse:
-        raise Mistake(f"{message}: use loss='dom' without kernel, or allow more")
+        remedy = "use loss='dom' without kernel, or allow more"
+        raise TooLittleMemory(f"{message}: {remedy}")
     LOG.info("%s: they are kept sparse", message)
     return False

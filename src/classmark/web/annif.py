@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Coroutine
 from hashlib import blake2b
 from math import exp
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Form, Path, Query, Request
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, Response
-from fastapi.routing import APIRoute
+from fastapi import APIRouter, Form, Path, Query
 from pydantic import BaseModel, Field
-from starlette.exceptions import HTTPException
 
 from classmark import __version__
-from classmark.problems import DamagedFolder, Mistake
-from classmark.web.fields import ALWAYS, NO_NUL, Documented, Id, Note, Text, listing
+from classmark.problems import Mistake
+from classmark.web.fields import (
+    ALWAYS,
+    NO_NUL,
+    Documented,
+    Id,
+    Note,
+    Text,
+    listing,
+    refusal,
+)
 from classmark.web.guard.auth import Classifier, Reader
-from classmark.web.guard.errors import Missing, malformed
+from classmark.web.guard.errors import Missing, Unavailable
 from classmark.workbench.deciding import suggest as suggesting
 from classmark.workbench.deciding.decide import Decision, decide_on
 from classmark.workbench.files.importing import put_document
 from classmark.workbench.team.desk import Desk
 
-PROBLEM = "application/problem+json"
-TITLES = {400: "Bad Request", 404: "Project not found", 503: "Service unavailable"}
 LANGUAGES = {
     "arabic": "ar", "catalan": "ca", "danish": "da", "dutch": "nl", "english": "en",
     "finnish": "fi", "french": "fr", "german": "de", "greek": "el", "hungarian": "hu",
@@ -36,65 +38,15 @@ LANGUAGES = {
 }  # fmt: skip
 
 
-class Unavailable(Mistake):
-    """There is no model that could suggest anything."""
+class NoProject(Missing):
+    """There is no project of the name that a call gives."""
+
+    title = "Project not found"
 
 
-STATUSES: dict[type, int] = {Missing: 404, Unavailable: 503, DamagedFolder: 503}
-
-
-class Problem(BaseModel):
-    """What was not done, and why."""
-
-    title: str
-    status: int
-    detail: str
-    type: str = "about:blank"
-
-
-class AnnifRoute(APIRoute):
-    """A call whose refusals are of the kind application/problem+json."""
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Wrap the handler so that mistakes become answers."""
-        handle = super().get_route_handler()
-
-        async def guarded(request: Request) -> Response:
-            try:
-                return await handle(request)
-            except RequestValidationError as problem:
-                return _refused(400, malformed(problem))
-            except HTTPException as problem:
-                if problem.status_code != 400:
-                    raise
-                return _refused(400, str(problem.detail))
-            except Mistake as mistake:
-                return _refused(STATUSES.get(type(mistake), 400), str(mistake))
-
-        return guarded
-
-
-def _refused(status: int, detail: str) -> Response:
-    problem = Problem(title=TITLES[status], status=status, detail=detail)
-    return JSONResponse(problem.model_dump(), status, media_type=PROBLEM)
-
-
-def _documented(status: str) -> dict[str, Any]:
-    content = {PROBLEM: {"schema": Problem.model_json_schema()}}
-    return {"description": status, "content": content}
-
-
-NOT_FOUND: Documented = {404: _documented("there is no such project")}
-api = APIRouter(
-    prefix="/v1",
-    tags=["annif"],
-    route_class=AnnifRoute,
-    responses=ALWAYS
-    | {
-        400: _documented("the call cannot be understood"),
-        503: _documented("there is no model yet, or the store cannot be used"),
-    },
-)
+NOT_FOUND: Documented = {404: refusal("there is no such project")}
+UNTRAINED = refusal("there is no model yet, or the store cannot be used")
+api = APIRouter(prefix="/v1", tags=["annif"], responses=ALWAYS | {503: UNTRAINED})
 
 ProjectId = Annotated[str, Path(max_length=1000, examples=["town-library"])]
 Code = Annotated[str, Field(min_length=2, max_length=3, pattern=NO_NUL)]
@@ -342,7 +294,7 @@ def _project_named(
 ) -> AnnifProject:
     project = _project(desk)
     if project_id not in {project.project_id, project.name}:
-        raise Missing(f"Project '{project_id}' not found")
+        raise NoProject(f"Project '{project_id}' not found")
     if language and project.language not in ("und", language):
         raise Mistake(f'language "{language}" not supported by vocabulary')
     return project

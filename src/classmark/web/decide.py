@@ -470,23 +470,29 @@ SuggestionBatch = fields.listing(
 @suggest_api.post("/suggest", responses=fields.MISSING, response_model=Suggestions)
 def suggest(me: Reader, body: SuggestBody) -> Response:
     """Suggest categories for a text."""
-    return fields.as_json(Suggestions.model_validate(_suggestions(me.desk, body, body)))
+    suggestions = _suggestions(me.desk, _text_of(me.desk, body), body)
+    return fields.as_json(Suggestions.model_validate(suggestions))
 
 
 @suggest_api.post(
     "/suggest/batch", responses=fields.MISSING, response_model=SuggestionBatch
 )
 def suggest_batch(me: Reader, body: SuggestBatchBody) -> Response:
-    """Suggest categories for up to 256 texts at once."""
-    items = [_suggestions(me.desk, item, body) for item in body.items]
+    """Suggest categories for up to 256 texts at once; none for one without words."""
+    none: dict[str, list[Explained]] = {"suggestions": []}
+    texts = (_text_of(me.desk, item) for item in body.items)
+    items = [_suggestions(me.desk, t, body) if t.strip() else none for t in texts]
     return fields.as_json(SuggestionBatch.model_validate({"items": items}))
 
 
+def _text_of(desk: Desk, item: TextOrDocument) -> str:
+    if item.document is None:
+        return item.text or ""
+    return desk.text_of(fields.record_named(desk, item.document))
+
+
 def _suggestions(
-    desk: Desk, item: TextOrDocument, options: SuggestOptions
+    desk: Desk, text: str, options: SuggestOptions
 ) -> dict[str, list[Explained]]:
-    text = item.text or ""
-    if item.document is not None:
-        text = desk.text_of(fields.record_named(desk, item.document))
     chosen = (options.top, options.why, options.min_probability)
     return {"suggestions": suggesting.suggest(desk, text, *chosen)}

@@ -26,7 +26,7 @@ from pydantic import (
 from starlette.background import BackgroundTask
 
 from classmark.taxonomy.tree import Category
-from classmark.web.guard.errors import Missing, or_missing
+from classmark.web.guard.errors import PROBLEM, Missing, or_missing
 from classmark.workbench.results import Logged
 from classmark.workbench.store.log import JudgedRecord
 from classmark.workbench.team.desk import Desk
@@ -67,10 +67,17 @@ class Refusal(BaseModel):
 
 
 class RefusedCall(BaseModel):
-    """The answer to a call that was not done; nothing was written."""
+    """The answer to a call that was not done; nothing was written.
+
+    detail : message and remedy in one.
+    """
 
     model_config = ConfigDict(extra="allow")
 
+    type: str = Field(examples=["about:blank"])
+    title: str = Field(examples=["Not Found"])
+    status: int = Field(examples=[404])
+    detail: str = Field(examples=["there is no document 'b7': correct its id"])
     error: Refusal
 
 
@@ -81,7 +88,7 @@ def refusal(status: str) -> dict[str, Any]:
     every status, nine hundred times before the server listens.
     """
     schema = {"$ref": REFERENCE.format(model=RefusedCall.__name__)}
-    return {"description": status, "content": {"application/json": {"schema": schema}}}
+    return {"description": status, "content": {PROBLEM: {"schema": schema}}}
 
 
 ALWAYS: Documented = {

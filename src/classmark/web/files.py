@@ -92,11 +92,12 @@ def import_form(
     kind: FormText = "",
     form: Annotated[str, Form(alias="format")] = "",
 ) -> RedirectResponse:
-    """Import a file that waits, or throw it away."""
+    """Import a file that waits, replacing documents or not, or throw it away."""
     if act == "throw":
         uploads.throw_away(me.desk, uploads.upload_of(me.desk, token))
         return redirect("/files", saved="thrown away")
-    uploads.start_import(me.desk, me.name, token, kind, form)
+    replace = act == "replace"
+    uploads.start_import(me.desk, me.name, token, kind, form, replace=replace)
     return redirect("/files")
 
 
@@ -146,6 +147,9 @@ Name = Annotated[
 ]
 Kind = Annotated[Literal["", "documents", "taxonomy", "preferences"], Query()]
 Format = Annotated[str, Query(alias="format", max_length=50, pattern=fields.NO_NUL)]
+Replace = Annotated[
+    bool, Query(description="documents that are here may be replaced; else refused")
+]
 FileName = Annotated[str, Path(max_length=200, examples=["documents.csv"])]
 UploadToken = Annotated[str, Path(max_length=100)]
 OUT: fields.Documented = {
@@ -167,10 +171,11 @@ Uploads = fields.listing(
 )
 fields.answer(
     FilePreview,
-    "known",
-    doc="The first rows, as the file would be read; mistake : why it cannot be.",
+    doc="The first rows, as the file would be read; mistake : why it cannot be; counts "
+    ": how many documents are new, replaced and unchanged, unless it is very large.",
     heads=list[str],
     rows=list[list[str]],
+    counts=dict[str, int],
 )
 
 
@@ -180,12 +185,14 @@ async def import_file(
     name: Name = "documents.jsonl",
     kind: Kind = "",
     form: Format = "",
+    replace: Replace = False,
     wait: Wait = 60,
 ) -> Job:
     """Take a file in as it comes, all of it or nothing: documents, a taxonomy, …"""
     upload = await _received(me, name, me.request.stream())
+    chosen = (upload.token, kind, form)
     try:
-        return await run_in_threadpool(_imported, me, upload.token, kind, form, wait)
+        return await run_in_threadpool(_imported, me, *chosen, wait, replace=replace)
     except Mistake:
         await run_in_threadpool(uploads.throw_away, me.desk, upload)
         raise
@@ -243,11 +250,16 @@ def look(
 
 @api.post("/uploads/{token}/import", responses=fields.MISSING, **STARTED)
 def take_in(
-    me: Admin, token: UploadToken, kind: Kind = "", form: Format = "", wait: Wait = 60
+    me: Admin,
+    token: UploadToken,
+    kind: Kind = "",
+    form: Format = "",
+    replace: Replace = False,
+    wait: Wait = 60,
 ) -> Job:
     """Take a file in that waits: all of it, or nothing, and then it still waits."""
     _upload_named(me.desk, token)
-    return _imported(me, token, kind, form, wait)
+    return _imported(me, token, kind, form, wait, replace=replace)
 
 
 @api.delete("/uploads/{token}", status_code=204, responses=fields.MISSING)
@@ -261,9 +273,11 @@ def _upload_named(desk: Desk, token: str) -> UploadedFile:
         return uploads.upload_of(desk, token)
 
 
-def _imported(me: Caller, token: str, kind: str, form: str, wait: float) -> Job:
+def _imported(
+    me: Caller, token: str, kind: str, form: str, wait: float, *, replace: bool
+) -> Job:
     """Import a file, and wait for it; refused where it cannot be read."""
-    job = uploads.start_import(me.desk, me.name, token, kind, form)
+    job = uploads.start_import(me.desk, me.name, token, kind, form, replace=replace)
     if job.wait(wait).mistake:
         raise Mistake(job.mistake)
     return job

@@ -64,11 +64,11 @@ def open_library(folder: Path) -> Project:
 
 
 def import_library(project: Project) -> tuple[Table, Table]:
-    """Import the library's taxonomy, and its classified catalogue."""
+    """Import the library's taxonomy and catalogue, again as they were at first."""
     categories, records = library.library_categories(), library.library_records()
     return (
         put_taxonomy(project, categories, "the embedded taxonomy"),
-        import_records(project, records, "the embedded catalogue"),
+        import_records(project, records, "the embedded catalogue", replace=True),
     )
 
 

@@ -248,7 +248,8 @@ def test_the_policy_of_pruning_is_passed_on(done):
         (("--strategy", "top-down", "--policy", "meta"), "use --strategy pruned"),
         (("--strategy", "flat", "--bold"), "--bold has no effect"),
         (("--learner", "rocchio", "--C", "1"), "the learner rocchio"),
-        (("--learner", "loglinear", "--memory", "1GB"), "use --learner plm"),
+        (("--learner", "rocchio", "--memory", "1GB"), "use --learner plm"),
+        (("--learner", "loglinear", "--memory", "1KB"), "allow more with --memory"),
         (("--learner", "rocchio", "--loss", "dom"), "or --learner loglinear"),
         (
             ("--strategy", "flat", "--base", "naive-bayes", "--memory", "1B"),

@@ -87,6 +87,22 @@ def test_a_line_that_is_wrong_is_named_and_nothing_is_taken_in(admin, desk):
     assert not list((desk.folder / "uploads").iterdir())
 
 
+def test_documents_are_replaced_only_if_the_call_says_so(admin, desk):
+    id_ = next(iter(desk.store.ids()))
+    body = lines({"id": id_, "text": "swarm"})
+    refused = send(admin, "/import", body)
+    assert refused.status_code == 400
+    assert "1 of 1 documents" in refused.json()["error"]["message"]
+    assert "replace=true" in refused.json()["error"]["remedy"]
+    token = send(admin, "/uploads", body, name="a.jsonl").json()["token"]
+    counts = admin.get(f"/uploads/{token}").json()["counts"]
+    assert counts == {"new": 0, "replaced": 1, "unchanged": 0}
+    assert admin.post(f"/uploads/{token}/import").status_code == 400
+    done = admin.post(f"/uploads/{token}/import", replace=True)
+    assert "1 replaced" in done.json()["said"]
+    assert "1 unchanged" in send(admin, "/import", body).json()["said"]
+
+
 def test_other_formats_and_taxonomies_are_taken_in(admin, desk):
     csv = b"id,text,labels\nc1,a wick,candles\n"
     assert send(admin, "/import", csv, name="more.csv").status_code == 202

@@ -54,11 +54,16 @@ def test_a_mistake_in_a_piece_is_a_piece(failing):
 def test_a_mistake_is_json_for_programs(failing):
     answer = failing.get("/api/v1/mistake")
     assert answer.status_code == 400
+    assert answer.headers["content-type"] == "application/problem+json"
     assert answer.json() == {
+        "type": "about:blank",
+        "title": "Bad Request",
+        "status": 400,
+        "detail": "the <b>shelf</b> is full: take something away",
         "error": {
             "message": "the <b>shelf</b> is full",
             "remedy": "take something away",
-        }
+        },
     }
 
 

@@ -167,8 +167,10 @@ def test_a_record_says_all_of_its_preferences(project, tmp_path):
     path = tmp_path / "more.jsonl"
     row = {"id": "wax", "text": "wax", "preferences": said}
     path.write_text(json.dumps(row))
-    table = import_documents(project, path)
-    assert table.rows[0] == {"documents": 1, "judgments": 2, "new categories": 1}
+    table = import_documents(project, path, replace=True)
+    assert table.rows[0]["replaced"] == 1
+    assert table.rows[0]["judgments"] == 2
+    assert table.rows[0]["new categories"] == 1
     assert project.store.preferences() == {"wax": {("bread", "soap"): 1.0}}
     assert project.store.labels()["wax"] == {"bees": 1.0}
     path.write_text(json.dumps({"id": "wax", "text": "wax"}))

@@ -44,7 +44,7 @@ def test_they_are_those_of_the_vectorizer_and_kept(project):
 @pytest.mark.parametrize("new", [{"d": "wax"}, {"a": "wax"}])
 def test_new_documents_and_new_texts_make_them_anew(project, new):
     before = vectors_of(project)
-    import_records(project, records_of(new), "there")
+    import_records(project, records_of(new), "there", replace=True)
     after = vectors_of(project)
     assert "wax" in after.vectorizer.vocabulary_.terms
     assert after.ids == list(TEXTS | new)

@@ -49,7 +49,9 @@ def project(tmp_path):
 def test_labels_without_a_taxonomy_become_categories_and_are_told(tmp_path, file):
     with Project(new_project(tmp_path / "new", [])) as project:
         table = import_documents(project, file)
-        assert table.rows == [{"documents": 8, "judgments": 8, "new categories": 2}]
+        counts = {"new": 8, "replaced": 0, "unchanged": 0}
+        judged = {"judgments": 8, "new categories": 2}
+        assert table.rows == [{"documents": 8} | counts | judged]
         assert "bees, bread" in table.note
 
 
@@ -57,7 +59,8 @@ def test_importing_again_changes_nothing_and_a_change_is_logged(project, file):
     assert import_documents(project, file).rows[0]["judgments"] == 0
     row = {"id": "d1", "text": "honey", "labels": ["bread"]}
     file.write_text(json.dumps(row))
-    assert import_documents(project, file).rows[0]["judgments"] == 2
+    table = import_documents(project, file, replace=True)
+    assert table.rows[0]["judgments"] == 2
     assert project.store.labels()["d1"] == {"bread": 1.0}
 
 

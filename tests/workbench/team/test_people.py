@@ -1,10 +1,14 @@
 """People and tokens: who may, as what, and since when not any more."""
 
 import pytest
+from typer.testing import CliRunner
 
+from classmark.cli.main import app
 from classmark.problems import Mistake
+from classmark.workbench.project import Project
 from classmark.workbench.store.store import Store
 from classmark.workbench.team import people
+from projects import new_project
 
 HASH = "$argon2id$v=19$m=65536,t=3,p=4$c2FsdA$aGFzaA"
 
@@ -67,6 +71,18 @@ def test_a_token_opens_until_it_is_revoked(store):
     assert since == next(t.revoked for t in people.tokens(store) if t.id == id_)
 
 
+@pytest.mark.parametrize("owner", people.ROLES)
+@pytest.mark.parametrize("role", people.ROLES)
+def test_a_token_is_told_as_what_it_opens(store, owner, role):
+    people.add_user(store, "eve", HASH, owner)
+    id_, secret = people.add_token(store, "eve", role)
+    least = min(owner, role, key=people.ROLES.index)
+    assert people.find_token(store, people.digest_of(secret)).role == least
+    assert [(t.id, t.role) for t in people.tokens(store)] == [(id_, least)]
+    people.change_user(store, "eve", role="reader")
+    assert [t.role for t in people.tokens(store, "eve")] == ["reader"]
+
+
 def test_a_token_ends_with_its_days_and_with_its_owner(store, monkeypatch):
     people.add_user(store, "eve", HASH)
     _, short = people.add_token(store, "eve", "reader", days=1)
@@ -78,3 +94,15 @@ def test_a_token_ends_with_its_days_and_with_its_owner(store, monkeypatch):
         assert people.find_token(store, people.digest_of(other)) is not None
     people.change_user(store, "eve", disabled=True)
     assert people.find_token(store, people.digest_of(other)) is None
+
+
+def test_the_command_line_tells_what_a_token_opens(tmp_path):
+    folder = new_project(tmp_path / "shelf")
+    with Project(folder) as project:
+        people.add_user(project.store, "carl", HASH, "classifier")
+    run = CliRunner().invoke
+    made = run(app, ["tokens", "add", str(folder), "carl", "--role", "admin"]).output
+    listed = run(app, ["tokens", "list", str(folder)]).output
+    for said in (made, listed):
+        assert "classifier" in said
+        assert "admin" not in said

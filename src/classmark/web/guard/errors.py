@@ -24,7 +24,8 @@ from classmark.workbench.deciding.decide import Conflict
 from classmark.workbench.examples.open_searches import BeingRead
 
 LOG = logging.getLogger("classmark.web")
-PROGRAMS = ("/api/", "/v1/", "/v1")
+PROGRAMS = ("/api", "/v1")
+PROBLEM = "application/problem+json"
 NOT_FOUND = "There is no such page: it may have been renamed, or its address mistyped."
 FAILED = (
     "Something failed in the program. What was acknowledged before as saved is on "
@@ -73,7 +74,13 @@ class RefusedRequest(HTTPException):
 
 
 class Missing(Mistake):
-    """What an address names is not there."""
+    """What an address names is not there; title : of the problem, for programs."""
+
+    title = HTTPStatus.NOT_FOUND.phrase
+
+
+class Unavailable(Mistake):
+    """There is nothing yet that could answer."""
 
 
 @contextmanager
@@ -136,12 +143,14 @@ def refuse(
 ) -> Response:
     """Answer that something was not done, and what to do: a page, or JSON.
 
-    more : what else programs are told.
+    more : what else programs are told, or otherwise than by its status.
     """
     if for_programs(request.url.path):
         wrong, remedy = in_two(message)
-        error = {"message": wrong, "remedy": remedy}
-        return JSONResponse({"error": error, **more}, status, headers)
+        problem: dict[str, Any] = {"type": "about:blank"}
+        problem |= {"title": HTTPStatus(status).phrase, "status": status}
+        problem |= {"detail": message, "error": {"message": wrong, "remedy": remedy}}
+        return JSONResponse(problem | more, status, headers, media_type=PROBLEM)
     heading = HEADINGS.get(status, "Not done")
     values: dict[str, Any] = {"heading": heading, "message": message, "status": status}
     values["status_code"] = status
@@ -200,7 +209,9 @@ def handle_errors(app: FastAPI, *, secure: bool) -> None:
 
 def _mistaken(request: Request, mistake: Exception) -> Response:
     more: dict[str, Any] = {}
-    kinds: dict[type, int] = {DamagedFolder: 503, Missing: 404}
+    kinds: dict[type, int] = {DamagedFolder: 503, Missing: 404, Unavailable: 503}
+    if isinstance(mistake, Missing):
+        more["title"] = mistake.title
     if for_programs(request.url.path):
         kinds |= {Conflict: 409, BeingRead: 409}
         if isinstance(mistake, Conflict):

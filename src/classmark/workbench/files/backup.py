@@ -1,6 +1,7 @@
 """Backup and restore of a project, as .zip or JSON lines.
 
-``.zip``: the store, with people and tokens, the settings and the models in service;
+``.zip``: the store, with people and tokens, the settings, the models and the ranker
+of searches in service;
 ``.jsonl``: all but people, tokens and models, as lines of text that any program reads.
 Its first line has the settings, each other one a row of a table, the last one how many
 rows there were and a checksum, so that a file that was cut off or changed is not taken
@@ -37,14 +38,11 @@ from classmark.workbench.settings import (
     settings_text,
 )
 from classmark.workbench.store.log import as_json, require_replayed
-from classmark.workbench.store.schema import VERSION
+from classmark.workbench.store.schema import VERSION, table_names
 from classmark.workbench.store.store import Embedded, Store
 
-TABLES = (
-    "documents", "categories", "judgments", "undone", "lessons", "texts", "events",
-    "searches", "marks", "impressions", "clicks",
-)  # fmt: skip
 PEOPLE = ("users", "tokens")
+TABLES = tuple(name for name in table_names() if name not in PEOPLE)
 JSON_COLUMNS = {
     "fields", "meta", "links", "synonyms", "parents", "changes", "detail", "settings",
     "shown",
@@ -203,8 +201,8 @@ def _object(path: Path, number: int, text: str) -> dict[str, Any]:
 
 
 ENDINGS = (".zip", ".jsonl")
-LINES = "store.jsonl"
-GENERATIONS = ("models", "live")
+LINES = "store.jsonl"  # in a .zip of older versions, from a store on a server
+GENERATIONS = ("models", "live", "rankers")
 
 
 def require_new(path: Path) -> None:
@@ -237,6 +235,7 @@ def restore(path: Path, folder: Path, store: StoreSettings | None = None) -> Tab
     """Make a new project directory of a backup. store : where its store is to be."""
     if not path.is_file():
         raise Mistake(f"{path} is not there: give a file of classmark backup")
+    note = "an index is built again with classmark index"
     with tempfile.TemporaryDirectory() as temporary:
         beside = Path(temporary)
         rows = path
@@ -258,12 +257,13 @@ def restore(path: Path, folder: Path, store: StoreSettings | None = None) -> Tab
                     sync_folder(place / name)
             require_replayed(target)
 
+        if rows.exists():
+            note = f"without people and tokens: add them with classmark users; {note}"
         settings = replace(read_settings(beside), store=store or StoreSettings())
         settings_file = (beside / FILE).read_text(encoding="utf-8")
         create(folder, settings, fill, settings_file)
     with Project(folder) as project:
         counts = project.store.counts()
-    note = "an index is built again with classmark index"
     return Table(f"Restored {folder}", [dict(counts)], note)
 
 
@@ -276,7 +276,7 @@ def _gathered(project: Project) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(dir=project.folder, prefix=".backup-") as name:
         folder = Path(name)
         with project.store.transaction():  # nobody drops a model meanwhile
-            for generations in (project.models, project.lives):
+            for generations in (project.models, project.lives, project.rankers):
                 place = folder / generations.folder.name
                 if (current := generations.current()) is not None:
                     shutil.copytree(current, place / current.name, copy_function=_link)
@@ -287,8 +287,8 @@ def _gathered(project: Project) -> Iterator[Path]:
         if isinstance(engine, Embedded):
             engine.copy_to(folder / STORE)
         else:
-            with writing(folder / LINES) as file:
-                write_project(project, file)
+            with Store(folder / STORE, create=True) as copy:
+                copy_rows(project.store, copy)
         yield folder
 
 

@@ -19,6 +19,7 @@ from classmark.progress import track
 from classmark.taxonomy.tree import Category, taxonomy_of
 from classmark.workbench.results import Table
 from classmark.workbench.store.log import Act, whoami
+from classmark.workbench.store.store import Store, contents_of
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project
@@ -29,14 +30,78 @@ PREFERENCES = "preferences"
 Turn = Callable[[], AbstractContextManager[object]]
 
 
-def import_documents(project: Project, path: Path, format_: str | None = None) -> Table:
+class Comparison:
+    """How records stand to what a project has: new, replaced or unchanged.
+
+    A document is replaced where its contents would be others, or where labels or
+    preferences that stand would be taken back.
+
+    counts : how many of each;  first : the ids of some that would be replaced.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store, self.counts = store, {"new": 0, "replaced": 0, "unchanged": 0}
+        self.labels, self.preferences = store.labels(), store.preferences()
+        self.first: list[str] = []
+
+    def add(self, batch: list[Record]) -> list[Record]:
+        """Count a batch; return the records whose contents the project has not."""
+        present = self.store.contents([record.id for record in batch])
+        others = [r for r in batch if present.get(r.id) != contents_of(r)]
+        differing = {record.id for record in others}
+        for record in batch:
+            if record.id not in present:
+                self.counts["new"] += 1
+            elif record.id in differing or self._takes_back(record):
+                self.counts["replaced"] += 1
+                self.first += [record.id] if len(self.first) < 3 else []
+            else:
+                self.counts["unchanged"] += 1
+        return others
+
+    def _takes_back(self, record: Record) -> bool:
+        """Whether something stands that the record, which speaks of it, says not."""
+        labels = self.labels.get(record.id, {})
+        weights = self.preferences.get(record.id, {})
+        return bool(
+            (record.labels and not labels.items() <= record.labels.items())
+            or (
+                record.preferences and not weights.items() <= record.preferences.items()
+            )
+        )
+
+    def require_none_replaced(self, source: str) -> None:
+        """Refuse to replace documents that somebody may still need."""
+        if replaced := self.counts["replaced"]:
+            listed = ", ".join(map(repr, self.first))
+            more = " …" if replaced > len(self.first) else ""
+            raise Mistake(
+                f"{source}: {replaced:,} of {sum(self.counts.values()):,} documents "
+                f"are here under the same id with other contents or labels ({listed}"
+                f"{more}), so nothing was imported: say that they are to be replaced "
+                "(--replace, replace=true), or give other documents ids of their own"
+            )
+
+
+def compare(project: Project, records: Iterable[Record]) -> Comparison:
+    """Say what an import would do, without importing."""
+    comparison = Comparison(project.store)
+    for batch in _batches(records, BATCH):
+        comparison.add(batch)
+    return comparison
+
+
+def import_documents(
+    project: Project, path: Path, format_: str | None = None, *, replace: bool = False
+) -> Table:
     """Read a file or folder of documents; labels go to the judgment log.
 
     All of it is imported, or, when the file cannot be read to its end, nothing.
     """
     if format_ == PREFERENCES or (format_ is None and is_preferences(path)):
         return import_preferences(project, path)
-    return import_records(project, read_records(path, format_), str(path))
+    records = read_records(path, format_)
+    return import_records(project, records, str(path), replace=replace)
 
 
 def import_preferences(project: Project, path: Path, who: str = "") -> Table:
@@ -83,38 +148,45 @@ def import_records(
     source: str,
     who: str = "",
     turn: Turn | None = None,
+    *,
+    replace: bool = False,
 ) -> Table:
     """Add records; categories that no taxonomy named are added, and told.
 
     turn : begins a transaction of ``project``, for each batch anew, so that others
-    write in between; None: one for all, which are imported together or not at all.
+    write in between; None: one for all, which are imported together or not at all;
+    replace : documents that are here may be replaced.
     """
     who, whole, store = who or whoami(), turn is None, project.store
     turn = turn or store.transaction
-    documents = judgments = 0
-    added: list[str] = []
+    judgments, added = 0, list[str]()
     with turn() if whole else nullcontext():
         categories = {category.id for category in store.categories()}
-        before = (store.labels(), store.preferences())
+        before = Comparison(store)
         for batch in _batches(records, BATCH if whole else PART):
             with turn():
+                contents = before.add(batch)
+                if before.first and not replace:
+                    if whole:
+                        continue  # to count them all
+                    break
                 missing = _missing_categories(batch, categories)
                 store.put_categories(Category(name) for name in missing)
                 categories.update(missing)
                 added += missing
-                documents += store.put_documents(batch, f"{who} (import)")
-                acts = [act for record in batch for act in _changes(record, *before)]
+                store.put_documents(contents, f"{who} (import)")
+                acts = [act for record in batch for act in _changes(record, before)]
                 judgments += len(store.judge(acts, f"{who} (import)"))
+        if not replace:
+            before.require_none_replaced(source)
+        documents = sum(before.counts.values())
         with turn():
-            store.note_event("imported", who, source=source, count=documents)
-    row = {
-        "documents": documents,
-        "judgments": judgments,
-        "new categories": len(added),
-    }
+            detail = {"source": source, "count": documents, **before.counts}
+            store.note_event("imported", who, **detail)
+    row = {"documents": documents, **before.counts, "judgments": judgments}
     listed = ", ".join(added[:5]) + (" …" if len(added) > 5 else "")
     note = f"categories added because a label named them: {listed}" if added else ""
-    return Table(f"Imported {source}", [row], note)
+    return Table(f"Imported {source}", [row | {"new categories": len(added)}], note)
 
 
 def import_taxonomy(project: Project, path: Path, format_: str | None = None) -> Table:
@@ -168,24 +240,20 @@ def _missing_categories(
     return list(dict.fromkeys(names))
 
 
-def _changes(
-    record: Record,
-    labels: Mapping[str, Mapping[str, float]],
-    preferences: Mapping[str, Mapping[tuple[str, str], float]],
-) -> Iterator[Act]:
+def _changes(record: Record, before: Comparison) -> Iterator[Act]:
     """What the log must say so that it says of the document what the record says.
 
     A record without labels says nothing of labels, and one without preferences says
     nothing of preferences.
     """
-    id_, grades = record.id, labels.get(record.id, {})
+    id_, grades = record.id, before.labels.get(record.id, {})
     for name, grade in record.labels.items():
         if grades.get(name) != grade:
             yield Act(id_, "assign", name, grade)
     if record.labels:
         gone = grades.keys() - record.labels.keys()
         yield from (Act(id_, "remove", name) for name in grades if name in gone)
-    weights = preferences.get(id_, {})
+    weights = before.preferences.get(id_, {})
     for pair, weight in record.preferences.items():
         if weights.get(pair) != weight:
             yield prefer(id_, *pair, weight)

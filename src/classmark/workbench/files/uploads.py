@@ -11,9 +11,9 @@ import secrets
 import shutil
 import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
 from textwrap import shorten
@@ -27,6 +27,7 @@ from classmark.formats.text_files import CHUNK, FileLimits, open_bytes
 from classmark.problems import Mistake, UnreadableFile
 from classmark.progress import track
 from classmark.workbench.files.importing import (
+    compare,
     import_preferences,
     import_records,
     put_taxonomy,
@@ -289,6 +290,7 @@ IMPORTING = "import"
 ROWS = 5
 TEXT = 160
 SMALL = 2 << 20  # bytes of a taxonomy that is read for its preview
+COUNTED = 32 << 20  # bytes of documents that are compared for their preview
 Cells = tuple[str, ...]
 
 
@@ -296,7 +298,8 @@ Cells = tuple[str, ...]
 class FilePreview:
     """How a file would be read; mistake : why it cannot be, as it is chosen now.
 
-    known : how many of the rows are documents that are here: they would be replaced.
+    counts : how many documents of all the file are new, replaced and unchanged; nothing
+    where it is too large to be read for that, or holds no documents.
     """
 
     upload: UploadedFile
@@ -305,7 +308,7 @@ class FilePreview:
     heads: Cells
     rows: tuple[Cells, ...]
     mistake: str = ""
-    known: int = 0
+    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 class FileKind(NamedTuple):
@@ -331,7 +334,7 @@ KINDS = {
 def preview(desk: Desk, token: str, kind: str = "", format_: str = "") -> FilePreview:
     """The first rows of a file, as it would be read."""
     upload, path, kind = _chosen(desk, token, kind)
-    heads, known = KINDS[kind].heads, 0
+    heads, counts = KINDS[kind].heads, dict[str, int]()
     try:
         with called(path, upload.name):
             chosen = format_ or _guessed(path, kind)
@@ -339,19 +342,28 @@ def preview(desk: Desk, token: str, kind: str = "", format_: str = "") -> FilePr
                 why = "it is large: it will be read when it is imported"
                 rows: tuple[Cells, ...] = (("…", "", why, ""),)
             else:
-                rows = tuple(islice(_rows(path, kind, chosen), ROWS))
+                rows = tuple(islice(_rows(path, kind, chosen, upload.name), ROWS))
+            if kind == DOCUMENTS and upload.unpacked <= COUNTED:
+                counts = compare(desk, _records(path, chosen, upload.name)).counts
     except Mistake as mistake:
         return FilePreview(upload, kind, format_, heads, (), str(mistake))
     problem = "" if rows else "nothing was found in it: choose another format"
-    if kind == DOCUMENTS:
-        known = sum(row[0] in desk.state.ids for row in rows)
-    return FilePreview(upload, kind, chosen, heads, rows, problem, known)
+    return FilePreview(upload, kind, chosen, heads, rows, problem, counts)
 
 
 def start_import(
-    desk: Desk, who: str, token: str, kind: str = "", format_: str = ""
+    desk: Desk,
+    who: str,
+    token: str,
+    kind: str = "",
+    format_: str = "",
+    *,
+    replace: bool = False,
 ) -> Job:
-    """Take a file in, as a job; nothing, if it cannot be read to its end."""
+    """Take a file in, as a job; nothing, if it cannot be read to its end.
+
+    replace : documents that are here may be replaced.
+    """
     upload, path, kind = _chosen(desk, token, kind)
     name = upload.name
     with called(path, name):
@@ -359,7 +371,13 @@ def start_import(
 
     def work(_: Project) -> str:
         with called(path, name):
-            table = _import(desk, path, kind, chosen, name, who)
+            if kind == DOCUMENTS:
+                table = _import(desk, path, chosen, name, who, replace=replace)
+            elif kind == TAXONOMY:
+                categories = read_categories(path, chosen or None)
+                table = put_taxonomy(desk, categories, name, who)
+            else:
+                table = import_preferences(desk, path, who)
         throw_away(desk, upload)
         counts = ", ".join(f"{value:,} {what}" for what, value in table.rows[0].items())
         return f"{name}: {counts}" + (f"; {table.note}" if table.note else "")
@@ -377,18 +395,15 @@ def _chosen(desk: Desk, token: str, kind: str) -> tuple[UploadedFile, Path, str]
 
 
 def _import(
-    desk: Desk, path: Path, kind: str, format_: str, name: str, who: str
+    desk: Desk, path: Path, format_: str, name: str, who: str, *, replace: bool
 ) -> Table:
     """Read a file to its end, then write what it holds; others write in between."""
-    if kind == PREFERENCES:
-        return import_preferences(desk, path, who)
-    if kind == TAXONOMY:
-        categories = read_categories(path, format_ or None)
-        return put_taxonomy(desk, categories, name, who)
-    read = _reader(format_)
-    total = sum(1 for _ in track(read(path), f"reading {name}"))
-    records = track(read(path), f"importing {name}", total)
-    return import_records(desk, records, name, who, desk.writing)
+    before = compare(desk, track(_records(path, format_, name), f"reading {name}"))
+    if not replace:
+        before.require_none_replaced(name)
+    total = sum(before.counts.values())
+    records = track(_records(path, format_, name), f"importing {name}", total)
+    return import_records(desk, records, name, who, desk.writing, replace=replace)
 
 
 def _guessed(path: Path, kind: str) -> str:
@@ -400,15 +415,16 @@ def _guessed(path: Path, kind: str) -> str:
     return format_
 
 
-def _reader(format_: str) -> Callable[[Path | str], Iterator[Record]]:
+def _records(path: Path, format_: str, name: str) -> Iterator[Record]:
+    """The records of a file that its sender called by a name."""
     formats = KINDS[DOCUMENTS].formats
     if format_ not in formats:
         listed = ", ".join(formats)
         raise Mistake(f"format {format_!r} is not read here: choose one of {listed}")
-    return READERS[format_].load()
+    return READERS[format_].read(path, name)
 
 
-def _rows(path: Path, kind: str, format_: str) -> Iterator[Cells]:
+def _rows(path: Path, kind: str, format_: str, name: str) -> Iterator[Cells]:
     """What the rows of a preview show, below the headings of its kind."""
     if kind == PREFERENCES:
         for _, (id_, winner, loser, weight) in numbered_preferences(path):
@@ -418,7 +434,7 @@ def _rows(path: Path, kind: str, format_: str) -> Iterator[Cells]:
             parents, note = ", ".join(category.parents), _shortened(category.note)
             yield category.id, parents, category.name, note
     else:
-        for record in _reader(format_)(path):
+        for record in _records(path, format_, name):
             document, labels = record.document, ", ".join(islice(record.labels, 6))
             texts = (text for name, text in document.fields.items() if name != "title")
             body = " ".join(text[: 4 * TEXT] for text in texts)

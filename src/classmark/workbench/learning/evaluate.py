@@ -25,7 +25,7 @@ from classmark.evaluation.evaluate import (
 )
 from classmark.evaluation.evaluate import RARE as RECALL
 from classmark.measures import macro_t_test, micro_sign_test
-from classmark.problems import Mistake
+from classmark.problems import Mistake, TooLittleMemory
 from classmark.rankers.text_ranker import LEARNERS
 from classmark.workbench.learning import fit
 from classmark.workbench.learning.train import voting
@@ -81,10 +81,13 @@ COLUMNS = (
 
 
 def evaluate_project(
-    project: Project, learners: Sequence[str] = (), n_folds: int | None = None
+    project: Project,
+    learners: Sequence[str] = (),
+    n_folds: int | None = None,
+    learning: LearningSettings | None = None,
 ) -> Evaluated:
     """Measure learners on the documents set apart, or by cross-validation."""
-    learning = project.settings.learning
+    learning = learning or project.settings.learning
     settings = {}
     for name in learners or LEARNERS:  # only plm looks at the tree
         strategy = learning.strategy if name == fit.LEARNER else fit.PLAIN
@@ -139,7 +142,9 @@ def _measured(
         name: partial(_fit_on, fit.new_vectorizer(project, each), task, each)
         for name, each in settings.items()
     }
-    results = evaluate_each(collection, splits, learners)
+    left_out: dict[str, TooLittleMemory] = {}
+    results = evaluate_each(collection, splits, learners, left_out)
+    how = "; ".join([how, *(f"{n} is left out: {why}" for n, why in left_out.items())])
     plot = project.folder / "reports" / "evaluation.svg"
     curves = {name: result.precision for name, result in results.items()}
     rank_curves(curves, plot, f"{project.settings.name}: precision along the ranking")

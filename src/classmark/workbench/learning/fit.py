@@ -11,7 +11,7 @@ import numpy as np
 
 from classmark.preferences.graph import Edge, PreferenceGraph, amended
 from classmark.preferences.labels import labels_from
-from classmark.problems import Mistake
+from classmark.problems import Mistake, TooLittleMemory
 from classmark.progress import spreader
 from classmark.rankers.text_ranker import TextRanker, learner
 from classmark.solvers.preference_live import LIVE
@@ -43,6 +43,11 @@ USUAL_C = {"plm": 0.1, "loglinear": 30.0}
 NODE_C = {"svm": 1.0, "logistic": 100.0, "naive-bayes": 10.0}
 PRECISION = 1e-2  # relative duality gap
 CENTER = LearningSettings().center
+NOTED = {  # by learners other than that
+    "loglinear": {"loss", "C", "memory"},
+    "mmp": {"memory"},
+    "perceptron": {"memory"},
+}
 OPTIONS = {
     "loss": "use --strategy plain or flat, or --learner loglinear",
     "base": "use a tree of categories and --strategy flat, top-down or pruned",
@@ -164,7 +169,7 @@ def require_effect(
 def _used(settings: LearningSettings, *, tree: bool) -> set[str]:
     """Those of ``OPTIONS`` that the settings look at."""
     if settings.learner != LEARNER:
-        return {"loss", "C"} if settings.learner == "loglinear" else set()
+        return NOTED.get(settings.learner, set())
     by_strategy = {
         "auto": {"loss", "base", "policy", "bold"} if tree else {"loss"},
         PLAIN: {"loss"},
@@ -470,13 +475,17 @@ def ranker_for(
             bold=learning.bold,
             memory=learning.memory,
         )
-    if strategy.name != FLAT:
-        return new_ranker(learning)
-    if learning.base != "svm":
-        _require_room(strategy.size, learning)
+    if strategy.name == FLAT and learning.base != "svm":
+        need = strategy.size._replace(item=8).flat
+        learner_name = f"flat with the base {learning.base}"
+        _require_room(learner_name, need, learning, "--base svm or --strategy top-down")
         return NodeRanker(learning.base, price)
-    if strategy.complexity_ratio is None:
-        return new_ranker(learning)
+    if strategy.name != FLAT or strategy.complexity_ratio is None:
+        ranker = new_ranker(learning)
+        need = strategy.size._replace(item=ranker.weight_bytes).flat
+        learner_name = f"the learner {learning.learner}"
+        _require_room(learner_name, need, learning, "--learner plm or rocchio")
+        return ranker
     texts = [task.descriptions.get(node, "") for node in task.tree]
     is_set = bool(learning.C) or learning.center != CENTER
     return TaxonomyRanker(
@@ -491,14 +500,16 @@ def ranker_for(
     )
 
 
-def _require_room(size: Size, learning: LearningSettings) -> None:
-    """Refuse a weight for every category and feature that the memory does not hold."""
-    need = size._replace(item=8).flat
-    if need > byte_size(learning.memory):
-        raise Mistake(
-            f"flat with the base {learning.base} takes {bytes_text(need)} of weights, "
-            f"and {bytes_text(byte_size(learning.memory))} are given: allow more with "
-            "--memory, or use --base svm or --strategy top-down"
+def _require_room(
+    learner_name: str, need: int, learning: LearningSettings, others: str
+) -> None:
+    """Refuse what takes more than the memory; others : the options that take less."""
+    memory = byte_size(learning.memory)
+    if need > memory:
+        raise TooLittleMemory(
+            f"{learner_name} takes {bytes_text(need)} for its weights, and "
+            f"{bytes_text(memory)} are given: allow more with --memory (memory in "
+            f"[learning]), or use {others}"
         )
 
 

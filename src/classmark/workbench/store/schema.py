@@ -21,6 +21,7 @@ SQLite and PostgreSQL read the same text; the few words that differ are filled i
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -314,6 +315,11 @@ def script(version: int, words: Mapping[str, str]) -> str:
     """
     parts = [text for formats, text in MIGRATIONS if version in formats]
     return Template("".join(parts if version else TABLES)).substitute(words)
+
+
+def table_names() -> list[str]:
+    """Every table, after those that it refers to."""
+    return re.findall(r"CREATE TABLE (\w+)", "".join(TABLES))
 
 
 def statements(text: str) -> Iterator[str]:

@@ -363,13 +363,11 @@ class Store:
         """
         put = 0
         for record in records:
-            fields, meta = dict(record.document.fields), dict(record.meta)
-            links = [list(link) for link in record.links]
-            contents = tuple(map(as_json, (fields, meta, links)))
-            before = self.run(f"{DOCUMENTS} WHERE id = ?", (record.id,)).fetchone()
+            contents = contents_of(record)
+            before = self.contents([record.id]).get(record.id)
             if before is None:
                 self.run(NEW_DOCUMENT, (record.id, *contents, now()))
-            elif tuple(before[1:]) != contents:
+            elif before != contents:
                 seq = self.append(Act(record.id, REPLACE), who)
                 self.replace_text(record.id, seq, contents)
             put += 1
@@ -392,6 +390,12 @@ class Store:
         for seq, *row in self.run(TEXTS, (after,)):
             texts.setdefault(row[0], []).append((seq, _record(row)))
         return texts
+
+    def contents(self, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Id → what ``contents_of`` its record is, of those documents that are here."""
+        places = ", ".join("?" * len(ids))
+        rows = self.run(f"{DOCUMENTS} WHERE id IN ({places})", tuple(ids))
+        return {id_: tuple(contents) for id_, *contents in rows}
 
     def records(self) -> Iterator[JudgedRecord]:
         """All documents with the statements on them, in order of arrival."""
@@ -523,6 +527,12 @@ class Store:
     def counts(self) -> dict[str, int]:
         """How many of everything."""
         return {name: self.run(sql).fetchone()[0] for name, sql in COUNTS.items()}
+
+
+def contents_of(record: Record) -> tuple[str, ...]:
+    """The fields, meta and links of a record, as they stand in the store."""
+    fields, meta = dict(record.document.fields), dict(record.meta)
+    return (*map(as_json, (fields, meta, [list(link) for link in record.links])),)
 
 
 def _judged(

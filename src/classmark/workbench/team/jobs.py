@@ -209,7 +209,8 @@ def _evaluate(project: Project) -> str:
     table = evaluate_project(project).table
     best = max(table.rows, key=lambda row: float(row["average_precision"] or 0.0))
     figures = [f"{name.replace('_', ' ')} {best[name]:.3f}" for name in SHOWN]
-    return f"{table.title}: {best['learner']} is best, {', '.join(figures)}"
+    best_of = f"{table.title}: {best['learner']} is best, {', '.join(figures)}"
+    return f"{best_of}; {table.note}"
 
 
 def _index(project: Project) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from classmark.problems import Mistake
 from classmark.workbench.store.log import now
@@ -27,7 +27,10 @@ UPDATE users SET password = coalesce(?, password), role = coalesce(?, role),
   disabled = coalesce(?, disabled)
 WHERE name = ?
 """
-TOKENS = "SELECT id, owner, role, label, created, expires, revoked, digest FROM tokens"
+TOKENS = """
+SELECT t.id, owner, t.role, label, created, expires, revoked, digest, u.role
+FROM tokens AS t LEFT JOIN users AS u ON u.name = owner
+"""
 ADD_TOKEN = """
 INSERT INTO tokens (id, owner, role, digest, label, created, expires)
 VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -46,7 +49,10 @@ class Account(NamedTuple):
 
 
 class AccessToken(NamedTuple):
-    """A key of a program; revoked : since when it opens nothing."""
+    """A key of a program; revoked : since when it opens nothing.
+
+    role : what it opens, never more than its user may.
+    """
 
     id: str
     user: str
@@ -149,8 +155,8 @@ def add_token(
 
 def tokens(store: Store, user: str | None = None) -> list[AccessToken]:
     """All tokens, or those of one person, the newest first; also revoked ones."""
-    mine = "WHERE owner = coalesce(?, owner) ORDER BY created DESC, id"
-    return [AccessToken._make(row) for row in store.run(f"{TOKENS} {mine}", (user,))]
+    mine = "WHERE owner = coalesce(?, owner) ORDER BY created DESC, t.id"
+    return [_token(row) for row in store.run(f"{TOKENS} {mine}", (user,))]
 
 
 def find_token(store: Store, digest: str) -> AccessToken | None:
@@ -158,7 +164,7 @@ def find_token(store: Store, digest: str) -> AccessToken | None:
     row = store.run(f"{TOKENS} WHERE digest = ?", (digest,)).fetchone()
     if row is None:
         return None
-    token = AccessToken._make(row)
+    token = _token(row)
     owner = find_user(store, token.user)
     return token if token.is_open and not (owner and owner.disabled) else None
 
@@ -182,6 +188,13 @@ def digest_of(secret: str) -> str:
 
 def _account(row: tuple[str, str, str, str, int]) -> Account:
     return Account._make((*row[:-1], bool(row[-1])))
+
+
+def _token(row: tuple[Any, ...]) -> AccessToken:
+    *columns, users_role = row  # None where there is no such user
+    token = AccessToken._make(columns)
+    least = min(token.role, users_role or token.role, key=ROLES.index)
+    return token._replace(role=least)
 
 
 def _require_role(role: str) -> None:

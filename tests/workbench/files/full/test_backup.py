@@ -16,6 +16,7 @@ from classmark.cli.main import app
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.problems import DamagedFolder, Mistake, UnreadableFile
+from classmark.storage import Generations
 from classmark.taxonomy.tree import Category
 from classmark.workbench.categories import edit
 from classmark.workbench.deciding.suggest import suggest
@@ -52,6 +53,9 @@ from workbench.acts import Acts, say, teach_all
 HASH = "$argon2id$v=19$m=65536,t=3,p=4$c2FsdA$aGFzaA"
 
 
+EVERY = (*TABLES, *PEOPLE)
+
+
 def same_rows(one, other, tables=TABLES):
     """Tell whether two stores hold the same, row by row."""
     with one.snapshot(), other.snapshot():
@@ -83,7 +87,7 @@ def made(tmp_path_factory):
         log_click(store, log_impression(project, "wax", [("b1", 0.1)]), "b1")
         people.add_user(store, "eve", HASH)
         people.add_token(store, "eve", "reader")
-        assert all(any(True for _ in rows_in(store, table)) for table in TABLES)
+        assert all(any(True for _ in rows_in(store, table)) for table in EVERY)
     return folder
 
 
@@ -112,6 +116,61 @@ def test_what_is_restored_is_the_same(tmp_path, folder, any_store, ending):
     assert not list(folder.glob(".backup*"))
 
 
+TABLES_OF_SQLITE = """
+SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
+"""
+TABLES_OF_POSTGRES = """
+SELECT tablename FROM pg_tables WHERE schemaname = current_schema()
+"""
+
+
+def test_a_backup_has_every_table_of_the_schema(tmp_path, postgres_store):
+    with Store(tmp_path / "store.sqlite", create=True) as store:
+        tables = {name for (name,) in store.run(TABLES_OF_SQLITE)}
+        assert sorted(EVERY) == sorted(tables)
+    with Store(tmp_path, create=True, server=postgres_store()) as store:
+        tables = {name for (name,) in store.run(TABLES_OF_POSTGRES)}
+        assert sorted(EVERY) == sorted(tables - {"turn"})
+
+
+@pytest.mark.parametrize("back", ["file", "server"])
+def test_a_zip_of_any_store_brings_every_row_back_to_any_store(
+    tmp_path, folder, any_store, postgres_store, back
+):
+    with Project(folder) as project:
+        back_up(project, tmp_path / "first.zip")
+    restore(tmp_path / "first.zip", tmp_path / "there", any_store())
+    with Project(tmp_path / "there") as project:
+        note = back_up(project, tmp_path / "second.zip").note
+    assert "passwords" in note
+    target = postgres_store() if back == "server" else None
+    note = restore(tmp_path / "second.zip", tmp_path / "again", target).note
+    assert "people" not in note
+    with Project(folder) as one, Project(tmp_path / "again") as other:
+        assert same_rows(one.store, other.store, EVERY)
+
+
+def test_what_comes_back_without_people_says_so(tmp_path, folder):
+    with Project(folder) as project:
+        back_up(project, tmp_path / "kept.jsonl")
+    told = restore(tmp_path / "kept.jsonl", tmp_path / "again")
+    assert "without people and tokens" in told.note
+
+
+def test_a_zip_of_an_older_version_that_has_lines_comes_back_and_says_so(
+    tmp_path, folder
+):
+    with Project(folder) as project:
+        back_up(project, tmp_path / "kept.jsonl")
+    with zipfile.ZipFile(tmp_path / "older.zip", "w") as packed:
+        packed.write(tmp_path / "kept.jsonl", "store.jsonl")
+        packed.write(folder / FILE, FILE)
+    told = restore(tmp_path / "older.zip", tmp_path / "again")
+    assert "without people and tokens" in told.note
+    with Project(folder) as one, Project(tmp_path / "again") as other:
+        assert same_rows(one.store, other.store)
+
+
 def test_a_store_goes_to_postgresql_and_back(tmp_path, folder, postgres_store):
     first, second = tmp_path / "first.jsonl", tmp_path / "second.zip"
     with Project(folder) as project:
@@ -123,6 +182,26 @@ def test_a_store_goes_to_postgresql_and_back(tmp_path, folder, postgres_store):
     assert read_settings(tmp_path / "here").store.url == ""
     with Project(folder) as one, Project(tmp_path / "here") as other:
         assert same_rows(one.store, other.store)
+
+
+def test_every_generation_in_service_but_the_index_comes_with_it(tmp_path, folder):
+    with Project(folder) as project:
+        learned = {
+            each.folder.name
+            for each in vars(project).values()
+            if isinstance(each, Generations) and each is not project.index
+        }
+        for name in learned:
+            generations = Generations(folder / name)
+            place = generations.next()
+            place.mkdir(parents=True)
+            (place / "W.npy").write_text(name)
+            generations.put_in_service(place)
+        back_up(project, tmp_path / "kept.zip")
+    restore(tmp_path / "kept.zip", tmp_path / "again")
+    for name in learned:
+        current = Generations(tmp_path / "again" / name).current()
+        assert (current / "W.npy").read_text() == name
 
 
 def test_models_come_with_it(tmp_path, folder):

@@ -91,10 +91,13 @@ def test_a_file_is_shown_then_imported_whole(desk):
         ("n2", "", "Rye", "bread, milling"),
     )
     assert "n1" not in desk.store.ids()
-    assert shown.known == 0
+    assert shown.counts == {"new": 2, "replaced": 0, "unchanged": 0}
     job = take_in(desk, upload)
     assert (job.state, job.mistake) == ("done", "")
-    assert job.said.startswith("new.jsonl: 2 documents, 3 judgments, 1 new categories")
+    assert job.said.startswith(
+        "new.jsonl: 2 documents, 2 new, 0 replaced, 0 unchanged, 3 judgments, "
+        "1 new categories"
+    )
     assert desk.store.labels()["n2"] == {"bread": 1.0, "milling": 1.0}
     assert "milling" in desk.categories
     (who,) = desk.store.run(
@@ -105,10 +108,31 @@ def test_a_file_is_shown_then_imported_whole(desk):
     assert not list((desk.folder / "uploads").iterdir())
 
 
-def test_what_would_be_replaced_is_told(desk):
-    content = b'{"id": "bees-0", "text": "other"}\n{"id": "other", "text": "rye"}\n'
-    shown = uploads.preview(desk, send(desk, "new.jsonl", content).token)
-    assert (shown.known, len(shown.rows)) == (1, 2)
+OTHERS = b'{"id": "bees-0", "text": "other"}\n{"id": "other", "text": "rye"}\n'
+
+
+def test_what_would_be_replaced_is_told_and_replaced_only_if_chosen(desk, monkeypatch):
+    upload = send(desk, "new.jsonl", OTHERS)
+    shown = uploads.preview(desk, upload.token)
+    assert shown.counts == {"new": 1, "replaced": 1, "unchanged": 0}
+    before = desk.store.counts()
+    refused = take_in(desk, upload)
+    assert refused.state == "failed"
+    assert "1 of 2 documents" in refused.mistake
+    assert desk.store.counts() == before
+    monkeypatch.setattr(uploads, "COUNTED", 10)
+    assert uploads.preview(desk, upload.token).counts == {}
+    done = uploads.start_import(desk, "ada", upload.token, replace=True).wait(60)
+    assert done.state == "done"
+    assert desk.store.document("bees-0").text == "other"
+
+
+def test_two_files_without_ids_carry_the_names_of_their_sender(desk):
+    for name in ("train.tsv", "test.tsv"):
+        upload = send(desk, name, b"Rye bread\t<http://x/bread>\n")
+        assert uploads.preview(desk, upload.token).rows[0][0] == f"{name}:1"
+        assert take_in(desk, upload).state == "done"
+    assert {"train.tsv:1", "test.tsv:1"} <= desk.store.ids()
 
 
 def test_a_broken_file_changes_nothing_and_names_its_line(desk):

@@ -70,15 +70,19 @@ class Comparison:
             )
         )
 
-    def require_none_replaced(self, source: str) -> None:
-        """Refuse to replace documents that somebody may still need."""
+    def require_none_replaced(self, source: str, *, whole: bool) -> None:
+        """Refuse to replace documents that somebody may still need.
+
+        whole : whether nothing of the source is here yet.
+        """
         if replaced := self.counts["replaced"]:
             listed = ", ".join(map(repr, self.first))
             more = " …" if replaced > len(self.first) else ""
+            much = "nothing was imported" if whole else "the import ended before them"
             raise Mistake(
                 f"{source}: {replaced:,} of {sum(self.counts.values()):,} documents "
                 f"are here under the same id with other contents or labels ({listed}"
-                f"{more}), so nothing was imported: say that they are to be replaced "
+                f"{more}), so {much}: say that they are to be replaced "
                 "(--replace, replace=true), or give other documents ids of their own"
             )
 
@@ -178,7 +182,7 @@ def import_records(
                 acts = [act for record in batch for act in _changes(record, before)]
                 judgments += len(store.judge(acts, f"{who} (import)"))
         if not replace:
-            before.require_none_replaced(source)
+            before.require_none_replaced(source, whole=whole)
         documents = sum(before.counts.values())
         with turn():
             detail = {"source": source, "count": documents, **before.counts}

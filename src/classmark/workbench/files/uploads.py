@@ -400,7 +400,7 @@ def _import(
     """Read a file to its end, then write what it holds; others write in between."""
     before = compare(desk, track(_records(path, format_, name), f"reading {name}"))
     if not replace:
-        before.require_none_replaced(name)
+        before.require_none_replaced(name, whole=True)
     total = sum(before.counts.values())
     records = track(_records(path, format_, name), f"importing {name}", total)
     return import_records(desk, records, name, who, desk.writing, replace=replace)

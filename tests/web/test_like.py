@@ -55,6 +55,34 @@ def test_begin_by_ids_answer_and_take_back(client, desk):
     assert said(desk)[second] == "no"
 
 
+def version_of(answer):
+    return re.search(r'name="version" value="(\d+)"', answer.text)[1]
+
+
+def test_an_answer_on_an_old_list_changes_no_newer_one(client, desk):
+    first = begin(client)
+    best, second = shown(first)[:2]
+    old = version_of(first)
+    client.post("/like/1/say", data={"yes": best, "version": old})
+    late = client.post("/like/1/say", data={"no": best, "version": old})
+    assert late.status_code == 409
+    assert f"&#39;{best}&#39; was marked meanwhile" in late.text
+    assert best not in shown(late)
+    assert said(desk)[best] == "yes"
+    client.post("/like/1/say", data={"no": second, "version": old})
+    assert said(desk)[second] == "no"
+    now = version_of(client.get("/like/1"))
+    assert client.post("/like/1/say", data={"no": best, "version": now}).is_success
+    assert said(desk)[best] == "no"
+
+
+def test_as_many_are_shown_after_an_answer_as_before(client):
+    begin(client)
+    more = client.get("/like/1", params={"k": 30})
+    after = client.post("/like/1/say", data={"no": shown(more)[25], "k": 30})
+    assert len(shown(after)) == len(shown(more)) == 30
+
+
 def test_begin_by_text_and_by_ticked_hits(client, desk):
     text = begin(client, text="wax and a wick", name="light")
     assert "light" in text.text

@@ -115,7 +115,7 @@ class SearchView:
     screening : it goes for nearly all, by a rule;  examples, against : what it learned
     from;  words : the heaviest of the query, of ``terms`` in all;  documents : how many
     are ranked;  status : how far it is, a line each;  advice : whether to go on;
-    stop : it may stop.
+    stop : it may stop;  version : the last mark that is in it.
     """
 
     number: int
@@ -132,6 +132,7 @@ class SearchView:
     advice: str = ""
     stop: bool = False
     notes: tuple[str, ...] = ()
+    version: int = 0
 
 
 class Explainer:
@@ -281,7 +282,8 @@ class OpenSearch(Explainer, ABC):
             self.search.number, self.search.name, self.search.kind == searches.SCREEN,
             learned, (*basket[FOR], *texts), basket[searches.AGAINST],
             tuple(self.heaviest(weights).items()),
-            int(np.count_nonzero(weights)), documents, tuple(hits), **more,
+            int(np.count_nonzero(weights)), documents, tuple(hits),
+            version=searches.last_mark(store, self.search), **more,
         )  # fmt: skip
 
 

@@ -164,6 +164,30 @@ def test_what_cannot_be_done_is_told_and_changes_nothing(
     assert len(list_searches(desk.store)) == 1
 
 
+@pytest.mark.parametrize("ending", [".csv", ".jsonl", ".run", ".ris", ".bib"])
+def test_what_was_said_yes_to_is_taken_along(client, ada, ending):
+    first, second, third = shown(begin(client))[:3]
+    client.post("/like/1/say", data={"yes": first, "no": second, "skip": third})
+    client.post("/like/1/screen")
+    (wrong, right) = shown(client.get("/like/2"))[:2]
+    client.post("/like/2/say", data={"yes": right, "no": wrong})
+    for number, wanted, unwanted in (
+        (1, {"bees-0", "bees-5", first}, {second, third}),
+        (2, {"bees-0", "bees-5", first, right}, {second, wrong}),
+    ):
+        page = client.get(f"/like/{number}/found{ending}").text
+        call = ada.get(f"/like/{number}/found", format=ending[1:]).text
+        for ids in (set(re.findall(r"[\w-]+", text)) for text in (page, call)):
+            assert wanted <= ids
+            assert not unwanted & ids
+
+
+def test_what_was_found_is_taken_along_when_nothing_is_left(client, desk):
+    begin(client)
+    client.post("/like/1/say", data={"yes": list(desk.state.ids)})
+    assert client.get("/like/1/found.csv").text.count("yes") == len(desk.state.ids)
+
+
 @pytest.mark.parametrize("ending", [".csv", ".jsonl", ".run", ".ris", ".bib", ".tsv"])
 def test_what_was_found_is_taken_along(client, desk, ending):
     begin(client)

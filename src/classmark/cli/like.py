@@ -183,7 +183,10 @@ def _like(
             lines = [f"the query's {count:,} weights are in {output.weights}"]
         if output.explain is not None:
             return _reasons(search.explain(output.explain), lines)
-        ranking = search.rank(output.k, everything=output.everything)
+        if output.to is not None and not output.everything:
+            ranking = search.found(output.k)
+        else:
+            ranking = search.rank(output.k, everything=output.everything)
     return _written(ranking, output, lines)
 
 

@@ -105,7 +105,7 @@ def answer_all_but_the_last(page, batch):
 def hold_answers(page):
     """Let answers wait on their way; return what lets them go."""
     waiting = []
-    page.route("**/say", lambda route: waiting.append(route))
+    page.route("**/say", waiting.append)
 
     def release():
         for route in waiting:

@@ -371,6 +371,23 @@ class ExampleSearch(OpenSearch):
                 "to rank; add --all to see them"
             )
         k = left if everything else min(k, left)
+        return self._ranking(scores, k, left, snippets=snippets)
+
+    def found(self, k: int = 10) -> ExampleRanking:
+        """All that was said yes to and the best k not marked yet, by their scores."""
+        require_k(k, "document")
+        left = self._left()
+        best = [row for row in top(left, k) if left[row] > -np.inf]
+        relevant = self._at(id_ for id_, act in self.marks.items() if act in FOR)
+        rows = [*best, *relevant]
+        scores = np.full_like(self.scores, -np.inf)
+        scores[rows] = self.scores[rows]
+        return self._ranking(scores, len(rows), int(np.isfinite(left).sum()))
+
+    def _ranking(
+        self, scores: Floats, k: int, left: int, *, snippets: bool = False
+    ) -> ExampleRanking:
+        """The best k by their scores, of ``left`` that are not marked."""
         acts = Counter(self.marks.values())
         return ExampleRanking(
             self.search.name, self.query.method_, self.query.C_,

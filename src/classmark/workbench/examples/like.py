@@ -460,8 +460,9 @@ def _cells(hits: Sequence[DocumentHit]) -> Iterator[Sequence[Any]]:
 
 
 def _references(ranking: ExampleRanking) -> list[Reference]:
-    name = ranking.search
+    note = f"{ranking.search}: rank {{0.rank}}, score {{0.score:.4g}}"
+    marked = f"{note}, {{0.mark}}"
     return [
-        Reference(hit.id, hit.title, f"{name}: rank {hit.rank}, score {hit.score:.4g}")
+        Reference(hit.id, hit.title, (marked if hit.mark else note).format(hit))
         for hit in ranking.hits
     ]

@@ -271,7 +271,7 @@ def write_hits(desk: Desk, number: int, path: Path, k: int = 1000) -> None:
         if isinstance(search, ExampleSearch) and path.suffix == ".tsv":
             export_weights(search, path)
         else:
-            export_ranking(search.rank(k), path)
+            export_ranking(search.found(k), path)
 
 
 def _write_shown(

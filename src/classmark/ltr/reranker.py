@@ -20,7 +20,7 @@ from classmark.arrays import Array, Floats
 from classmark.index.index import Index
 from classmark.index.models import Choice
 from classmark.ltr.features import PairFeatures, Recipe, minmax
-from classmark.problems import DamagedFolder, Mistake
+from classmark.problems import DamagedFolder, Mistake, worded
 from classmark.storage import open_folder, save
 
 FORMAT, VERSION = "classmark-reranker", 1
@@ -58,8 +58,10 @@ class Reranker:
             names = (", ".join(self.fields), ", ".join(fields) or "none")
             why = f"the fields {names[0]}, the index has {names[1]}"
         raise Mistake(
-            f"{name} was trained over {why}: take it out with classmark rank use none, "
-            "train one again with classmark rank train, or search with --ranker none"
+            f"{name} was trained over {why}: "
+            f"{worded('take it out with classmark rank use none')}, "
+            f"{worded('train one again with classmark rank train')}, or "
+            f"{worded('search with --ranker none')}"
         )
 
     def features(self, index: Index, pagerank: Floats | None = None) -> PairFeatures:
@@ -68,7 +70,7 @@ class Reranker:
         if features.names != self.names:
             raise Mistake(
                 "the features of this version are not those the ranker was taught with:"
-                " train one again with classmark rank train"
+                f" {worded('train one again with classmark rank train')}"
             )
         return features
 
@@ -85,8 +87,8 @@ class Reranker:
         """Return what each feature adds to each score: weight times scaled value."""
         if self.trees:
             raise Mistake(
-                f"{self.learner} is no sum of features: --explain needs a linear "
-                "ranker, as ranking-svm"
+                f"{self.learner} is no sum of features: {worded('--explain')} needs a "
+                "linear ranker, as ranking-svm"
             )
         parts = minmax(raw) * self.weights
         return [
@@ -105,7 +107,7 @@ class Reranker:
         except ImportError as problem:
             raise Mistake(
                 f"a ranker of {self.learner} needs LightGBM: pip install "
-                "'classmark[trees]', or search with --ranker none"
+                f"'classmark[trees]', or {worded('search with --ranker none')}"
             ) from problem
         return lightgbm.Booster(model_str=self.trees)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from classmark.arrays import Floats
 from classmark.formats.records import PRIMARY as PRIMARY_GRADE
 from classmark.formats.records import SECONDARY, Record
-from classmark.problems import Mistake
+from classmark.problems import Mistake, worded
 from classmark.workbench.categories.edit import require_open
 from classmark.workbench.results import Logged
 from classmark.workbench.store.log import (
@@ -166,8 +166,11 @@ def _require_clear(decision: Decision, acts: Sequence[Act]) -> None:
         raise Mistake("a document set aside takes no other decision: say one of them")
     if not acts:
         raise Mistake(
-            "nothing was decided: say --assign, --primary, --reject, --unsure, "
-            "--remove, --over or --aside"
+            "nothing was decided: "
+            + worded(
+                "say --assign, --primary, --reject, --unsure, --remove, --over or "
+                "--aside"
+            )
         )
 
 

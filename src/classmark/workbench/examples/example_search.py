@@ -14,7 +14,7 @@ from classmark.arrays import Floats, Ints
 from classmark.examples.problem import some
 from classmark.examples.query import ExampleQuery
 from classmark.formats.records import Record
-from classmark.problems import Mistake
+from classmark.problems import Mistake, worded
 from classmark.ranking import top
 from classmark.sparse import Rows, stack
 from classmark.validation import require_k
@@ -38,7 +38,6 @@ HEAVIEST = 12
 READ = 100  # so many of the best are read for the words behind their terms
 OWN = "own"
 JUDGED = {*FOR, *searches.AGAINST}
-EMPTY = "the query has no weights, so all score alike: give more examples, or --method"
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,7 +367,7 @@ class ExampleSearch(OpenSearch):
         if not left:
             raise Mistake(
                 f"all {len(scores)} documents are examples or marked: nothing is left "
-                "to rank; add --all to see them"
+                f"to rank; {worded('add --all to see them')}"
             )
         k = left if everything else min(k, left)
         return self._ranking(scores, k, left, snippets=snippets)
@@ -420,8 +419,9 @@ class ExampleSearch(OpenSearch):
                 self.learn_words(text)
         if not len(P):
             raise Mistake(
-                f"search {self.search.name!r} is left without examples: give "
-                "--examples, --file or --category, or say yes to a document"
+                f"search {self.search.name!r} is left without examples: "
+                f"{worded('give --examples, --file or --category')}, or say yes to a "
+                "document"
             )
         labelled = self._at(id_ for id_, act in self.marks.items() if act in JUDGED)
         if len(labelled) >= len(self.vectors.ids):
@@ -435,7 +435,10 @@ class ExampleSearch(OpenSearch):
 
     def _notes(self, k: int) -> tuple[str, ...]:
         notes = () if self.terms_kept is None else (self._cut_note(k),)
-        return notes if self.weights.any() else (*notes, EMPTY)
+        if self.weights.any():
+            return notes
+        remedy = worded("give more examples, or --method")
+        return (*notes, f"the query has no weights, so all score alike: {remedy}")
 
     def _cut_note(self, k: int) -> str:
         """How cutting the query changed the first k, and the judged documents' order.

@@ -19,7 +19,7 @@ from classmark.formats.citations import write_bibtex, write_ris
 from classmark.formats.records import Reference
 from classmark.formats.text_files import open_bytes, whole_text, writing
 from classmark.formats.weights import QueryWeights, read_weights, write_weights
-from classmark.problems import Mistake
+from classmark.problems import Mistake, worded
 from classmark.ranking import top
 from classmark.sparse import Rows
 from classmark.workbench.examples import searches
@@ -135,8 +135,8 @@ def marks_of_category(store: Store, category: str) -> list[Mark]:
     ]
     if all(mark.act == "no" for mark in marks):
         raise Mistake(
-            f"no document is assigned to category {category!r}: assign some, or give "
-            "--examples"
+            f"no document is assigned to category {category!r}: assign some, or "
+            f"{worded('give --examples')}"
         )
     return marks
 
@@ -357,7 +357,7 @@ def rank_in_index(
         replace(hit, title=title_of(where.store.document(hit.id)))
         for hit in ranking.hits
     ]
-    notes = [indexing.STALE] if indexing.is_stale(where) else []
+    notes = [indexing.stale_note()] if indexing.is_stale(where) else []
     return replace(ranking, hits=hits, notes=notes)
 
 

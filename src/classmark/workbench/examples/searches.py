@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from classmark.problems import Mistake
+from classmark.problems import Mistake, worded
 from classmark.workbench.store.log import as_json, now, whoami
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def begin_search(
 ) -> StoredSearch:
     """Make a search; its name must be new. kind : the verb that made it."""
     if not name.strip():
-        raise Mistake("a search needs a name: give one with --name")
+        raise Mistake(f"a search needs a name: {worded('give one with --name')}")
     if not name.isprintable():
         raise Mistake(f"the name {name!r} cannot be shown on a line: give another")
     settings = {**(settings or {}), "kind": kind}

@@ -11,7 +11,7 @@ import numpy as np
 
 from classmark.preferences.graph import Edge, PreferenceGraph, amended
 from classmark.preferences.labels import labels_from
-from classmark.problems import Mistake
+from classmark.problems import Mistake, worded
 from classmark.rankers.text_ranker import TextRanker, learner
 from classmark.solvers.preference_live import LIVE
 from classmark.spreading import spreader
@@ -104,7 +104,8 @@ def choose(learning: LearningSettings, tree: Taxonomy, size: Size) -> Strategy:
     if ratio is None and name in DESCENDING:
         raise Mistake(
             f"strategy {name} needs a tree of categories, and there is none: bring "
-            "one in with classmark taxonomy import FILE, or use --strategy flat"
+            f"one in {worded('with classmark taxonomy import FILE')}, or use "
+            f"{worded('--strategy')} flat"
         )
     need = f"{bytes_text(size.flat)} for flat weights, {bytes_text(memory)} given"
     if ratio is not None:
@@ -135,7 +136,8 @@ def require(learning: LearningSettings) -> None:
     if learning.learner != LEARNER and learning.strategy in (FLAT, *DESCENDING):
         raise Mistake(
             f"strategy {learning.strategy} goes with the learner {LEARNER}, not with "
-            f"{learning.learner}: leave --learner out, or use --strategy plain"
+            f"{learning.learner}: {worded('leave --learner out')}, or use "
+            f"{worded('--strategy')} plain"
         )
 
 
@@ -498,7 +500,8 @@ def _require_room(size: Size, learning: LearningSettings) -> None:
         raise Mistake(
             f"flat with the base {learning.base} takes {bytes_text(need)} of weights, "
             f"and {bytes_text(byte_size(learning.memory))} are given: allow more with "
-            "--memory, or use --base svm or --strategy top-down"
+            f"{worded('--memory')}, or use {worded('--base')} svm or "
+            f"{worded('--strategy')} top-down"
         )
 
 

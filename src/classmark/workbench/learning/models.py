@@ -11,7 +11,7 @@ import numpy as np
 
 from classmark.arrays import Floats
 from classmark.preferences.labels import labels_from
-from classmark.problems import Mistake
+from classmark.problems import Mistake, worded
 from classmark.rankers.calibration import Calibrator
 from classmark.rankers.linear import Evidence, LinearRanker
 from classmark.rankers.text_ranker import LEARNERS, Suggestion, TextRanker
@@ -296,7 +296,7 @@ def as_of_now(project: Project, model: TextRanker) -> TextRanker:
     if not columns:
         raise Mistake(
             "every category that the model knows is retired: undo that, or label "
-            "documents with others and run classmark train"
+            f"documents with others and {worded('run classmark train')}"
         )
     ranker = PresentRanker(model.ranker, list(columns.values()))
     present = type(model)(model.vectorizer, ranker, list(columns))

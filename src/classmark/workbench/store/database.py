@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from classmark.problems import DamagedFolder, Mistake
+from classmark.problems import DamagedFolder, Mistake, worded
 from classmark.workbench.store.schema import (
     APPLICATION,
     SQLITE,
@@ -55,8 +55,8 @@ class Embedded:
     def __init__(self, path: Path, *, create: bool, shared: bool) -> None:
         if not create and not path.exists():
             raise DamagedFolder(
-                f"{path} is missing: give a project directory (classmark init makes "
-                "one)"
+                f"{path} is missing: "
+                + worded("give a project directory (classmark init makes one)")
             )
         self.place = str(path)
         try:

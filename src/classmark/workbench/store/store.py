@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
-from classmark.problems import MissingExtra, Mistake
+from classmark.problems import MissingExtra, Mistake, worded
 from classmark.taxonomy.tree import Category
 from classmark.workbench.settings import StoreSettings
 from classmark.workbench.store.database import Embedded, damaged, transaction
@@ -141,7 +141,8 @@ class Store:
         if merged:
             remedy = f"it was merged into {merged[0]!r}: use that"
         else:
-            remedy = f"correct its id, or run classmark taxonomy add {category}"
+            add = worded("run classmark taxonomy add {category}", category=category)
+            remedy = f"correct its id, or {add}"
         raise Mistake(f"there is no category {category!r}: {remedy}")
 
     def judge(self, acts: Iterable[Act], who: str) -> list[int]:

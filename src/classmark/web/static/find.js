@@ -1,4 +1,4 @@
-/* Answers without a new page, keys, and looking again. Without this file all still works. */
+/* Answers without a new page, and keys. Without this file all still works. */
 "use strict";
 
 const live = () => document.querySelector("[data-live]");
@@ -141,22 +141,6 @@ document.addEventListener("keydown", (event) => {
 
 if (live() && document.activeElement === document.body) focusRow(rows().find(isOpen));
 
-async function poll() {
-  const box = document.querySelector("[data-poll]");
-  if (!box) return;
-  try {
-    const answer = await fetch(box.dataset.poll);
-    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
-    const part = fresh.querySelector("[data-jobs]");
-    if (part) box.replaceWith(document.adoptNode(part));
-  } catch {
-    return;
-  }
-  if (document.querySelector("[data-poll]")) setTimeout(poll, 1000);
-  else location.reload();
-}
-
-setTimeout(poll, 700);
 const again = document.querySelector("[data-again]");
 if (again) setTimeout(() => location.reload(), Number(again.dataset.again));
 

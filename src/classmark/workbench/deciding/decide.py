@@ -315,7 +315,10 @@ def decide_on(
             raise Conflict(document, theirs, decision)
         return decide(project, document, decision, seen, who, together=True)
 
-    return _saved(desk, who, desk.write(write), names)
+    saved = _saved(desk, who, desk.write(write), names)
+    if desk.state.waits(document):  # no label was said: it is theirs again at the end
+        desk.queues.skip(document, who)
+    return saved
 
 
 def skip_for(desk: Desk, document: str, who: str) -> SavedDecision:

@@ -213,7 +213,10 @@ def rows_of(desk: Desk, ids: Sequence[str]) -> list[InboxRow]:
     """Documents as the inbox shows them; those not looked at yet are, now."""
     documents = [desk.store.document(id_) for id_ in ids]
     labels, best, model = desk.state.labels, desk.guesses.best, desk.model()
-    missing = [document for document in documents if document.id not in best]
+    missing = [d for d in documents if d.id not in best]
+    if model is not None and model.calibrator is not None:
+        # guesses of before the training that made probabilities known
+        missing += [d for d in documents if d.id in best and _is_unsure(best[d.id])]
     if model is not None and missing:
         _, guesses = best_guesses(desk, model, missing)
         best = best | {guess.document: guess for guess in guesses if guess}
@@ -245,6 +248,10 @@ def _row(
     return replace(
         row, guess=path, category=id_, likely=likely(guess), probability=chance
     )
+
+
+def _is_unsure(guess: Guess) -> bool:
+    return guess.probability is None
 
 
 def likely(guess: Guess) -> str:

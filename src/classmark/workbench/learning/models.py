@@ -69,6 +69,11 @@ class TopDownTextRanker(TextRanker):
     ranker: TopDownRanker
     calibrated_by = PathCalibrator
 
+    @property
+    def n_ranked(self) -> int:
+        """How many categories are ranked: all it knows."""
+        return len(self.categories)
+
     def suggest(self, text: str, k: int = 10, terms: int = 5) -> list[Suggestion]:
         """The best categories for a text, each with its strongest terms."""
         X = self.vectorizer.rows([text])

@@ -129,13 +129,15 @@ class Jobs:
 
     def _run(self, job: Job, work: Callable[[Project], object]) -> None:
         self._tell(job)
-        state = FAILED
+        state, model = FAILED, self._desk.models.current()
         try:
             told = _Told(job, self._tell, self._stopping)
             with Project(self._desk.folder) as project, shown_by(told):
                 job.result = work(project)
             job.said = job.result if isinstance(job.result, str) else job.said
             self._desk.look_again()
+            if self._desk.models.current() != model:
+                self._desk.serve_newest(lambda: not self._stopping.is_set())
             state = DONE
         except Stopped:
             job.mistake = STOPPED

@@ -105,7 +105,11 @@ def answer_all_but_the_last(page, batch):
 def hold_answers(page):
     """Let answers wait on their way; return what lets them go."""
     waiting = []
-    page.route("**/say", waiting.append)
+
+    def hold(route):  # a method of a list is no handler for playwright
+        waiting.append(route)
+
+    page.route("**/say", hold)
 
     def release():
         for route in waiting:

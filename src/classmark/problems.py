@@ -6,8 +6,41 @@ prints its one line and exits with 2.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
+
+_WORDS: ContextVar[Mapping[str, str]] = ContextVar(
+    "words", default=MappingProxyType({})
+)
+
+
+def worded(command: str, **names: object) -> str:
+    """What to do, in the words of the place where the user is.
+
+    command : in those of the command line, which it stays where the place has no words
+    of its own;  names : what stands in braces.
+
+    >>> worded("run classmark undo {number}", number=3)
+    'run classmark undo 3'
+    >>> with in_words_of({"run classmark undo {number}": "undo act {number}"}):
+    ...     worded("run classmark undo {number}", number=3)
+    'undo act 3'
+    """
+    return _WORDS.get().get(command, command).format(**names)
+
+
+@contextmanager
+def in_words_of(place: Mapping[str, str]) -> Iterator[None]:
+    """Say what to do in the words of a place: those of the command line → its own."""
+    token = _WORDS.set(place)
+    try:
+        yield
+    finally:
+        _WORDS.reset(token)
 
 
 class Mistake(ValueError):

@@ -55,6 +55,34 @@ def test_begin_by_ids_answer_and_take_back(client, desk):
     assert said(desk)[second] == "no"
 
 
+def version_of(answer):
+    return re.search(r'name="version" value="(\d+)"', answer.text)[1]
+
+
+def test_an_answer_on_an_old_list_changes_no_newer_one(client, desk):
+    first = begin(client)
+    best, second = shown(first)[:2]
+    old = version_of(first)
+    client.post("/like/1/say", data={"yes": best, "version": old})
+    late = client.post("/like/1/say", data={"no": best, "version": old})
+    assert late.status_code == 409
+    assert f"&#39;{best}&#39; was marked meanwhile" in late.text
+    assert best not in shown(late)
+    assert said(desk)[best] == "yes"
+    client.post("/like/1/say", data={"no": second, "version": old})
+    assert said(desk)[second] == "no"
+    now = version_of(client.get("/like/1"))
+    assert client.post("/like/1/say", data={"no": best, "version": now}).is_success
+    assert said(desk)[best] == "no"
+
+
+def test_as_many_are_shown_after_an_answer_as_before(client):
+    begin(client)
+    more = client.get("/like/1", params={"k": 30})
+    after = client.post("/like/1/say", data={"no": shown(more)[25], "k": 30})
+    assert len(shown(after)) == len(shown(more)) == 30
+
+
 def test_begin_by_text_and_by_ticked_hits(client, desk):
     text = begin(client, text="wax and a wick", name="light")
     assert "light" in text.text
@@ -134,6 +162,30 @@ def test_what_cannot_be_done_is_told_and_changes_nothing(
     assert told in answer.text
     assert said(desk) == before
     assert len(list_searches(desk.store)) == 1
+
+
+@pytest.mark.parametrize("ending", [".csv", ".jsonl", ".run", ".ris", ".bib"])
+def test_what_was_said_yes_to_is_taken_along(client, ada, ending):
+    first, second, third = shown(begin(client))[:3]
+    client.post("/like/1/say", data={"yes": first, "no": second, "skip": third})
+    client.post("/like/1/screen")
+    (wrong, right) = shown(client.get("/like/2"))[:2]
+    client.post("/like/2/say", data={"yes": right, "no": wrong})
+    for number, wanted, unwanted in (
+        (1, {"bees-0", "bees-5", first}, {second, third}),
+        (2, {"bees-0", "bees-5", first, right}, {second, wrong}),
+    ):
+        page = client.get(f"/like/{number}/found{ending}").text
+        call = ada.get(f"/like/{number}/found", format=ending[1:]).text
+        for ids in (set(re.findall(r"[\w-]+", text)) for text in (page, call)):
+            assert wanted <= ids
+            assert not unwanted & ids
+
+
+def test_what_was_found_is_taken_along_when_nothing_is_left(client, desk):
+    begin(client)
+    client.post("/like/1/say", data={"yes": list(desk.state.ids)})
+    assert client.get("/like/1/found.csv").text.count("yes") == len(desk.state.ids)
 
 
 @pytest.mark.parametrize("ending", [".csv", ".jsonl", ".run", ".ris", ".bib", ".tsv"])

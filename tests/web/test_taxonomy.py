@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from classmark.problems import Mistake
+
 
 def at(answer):
     """The page that a change leads to."""
@@ -117,6 +119,62 @@ def test_what_cannot_be_changes_nothing(client, desk, asked):
     assert client.get("/taxonomy/preview", params=asked).status_code == 400
     assert change(client, **asked).status_code == 400
     assert desk.categories is before
+
+
+@pytest.mark.parametrize(
+    ("asked", "filled"),
+    [
+        (
+            {"act": "merge", "category": "bees", "to": "ghosts"},
+            ['name="to" value="ghosts"'],
+        ),
+        (
+            {"act": "move", "category": "nature", "to": "bees"},
+            ['name="to" value="bees"'],
+        ),
+        (
+            {"act": "add", "category": "nature", "new": "bees", "label": "Wild bees"},
+            ['name="new" value="bees"', 'name="label" value="Wild bees"'],
+        ),
+        (
+            {"act": "add", "new": "bees", "label": "Wild bees"},
+            ['name="new" value="bees"', 'name="label" value="Wild bees"'],
+        ),
+        (
+            {"act": "split", "category": "bees", "new": "birds", "document": "bees-3"},
+            ['name="new" value="birds"', 'value="bees-3" checked'],
+        ),
+        ({"act": "rename", "category": "bees", "new": "birds"}, ['value="birds"']),
+    ],
+)
+def test_a_refused_change_comes_back_filled_in_with_the_reason(client, asked, filled):
+    for answer in (
+        client.get("/taxonomy/preview", params=asked),
+        change(client, **asked),
+    ):
+        assert answer.status_code == 400
+        (reason,) = re.findall(r'role="alert"><b>Not done.</b> ([^<]+)', answer.text)
+        assert len(reason) > 20
+        (opened,) = re.findall(
+            r'<details class="altering" open>.*?</details>', answer.text, re.DOTALL
+        )
+        assert all(value in opened for value in filled)
+        assert 'role="tree' in answer.text or "data-tree" in answer.text
+    if "category" in asked:
+        assert f'href="/taxonomy?at={asked["category"]}">Leave it' in opened
+
+
+def test_a_refused_description_comes_back_filled_in(client, monkeypatch):
+    def full(*_):
+        raise Mistake("the note cannot be kept: shorten it")
+
+    monkeypatch.setattr("classmark.web.taxonomy.carry_out", full)
+    form = {"category": "bread", "guideline": "Is it baked?", "note": "all loaves"}
+    answer = client.post("/taxonomy/describe", data=form)
+    assert answer.status_code == 400
+    assert "The note cannot be kept: shorten it" in answer.text
+    assert ">all loaves</textarea>" in answer.text
+    assert ">Is it baked?</textarea>" in answer.text
 
 
 def test_names_are_text(client, desk):

@@ -187,7 +187,10 @@ def _like(
             title = f"{reasons.title}  ({reasons.id})  {reasons.score:.4g}"
             table = Table(title, rows, "the score is the sum of the parts")
             return View({**asdict(reasons), "parts": rows}, [*lines, table])
-        ranking = search.rank(output.k, everything=output.everything)
+        if output.to is not None and not output.everything:
+            ranking = search.found(output.k)
+        else:
+            ranking = search.rank(output.k, everything=output.everything)
     return _written(ranking, output, lines)
 
 

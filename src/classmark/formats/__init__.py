@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from classmark.problems import Mistake
+from classmark.problems import Mistake, worded
 from classmark.progress import track
 
 if TYPE_CHECKING:
@@ -122,8 +122,8 @@ def guess_format(path: Path | str) -> str:
     name = name or _by_name(path)
     if name is None:
         raise Mistake(
-            f"{path}: its format cannot be told by its name: give --format (format=), "
-            f"one of {', '.join(READERS)}"
+            f"{path}: its format cannot be told by its name: "
+            f"{worded('give --format (format=)')}, one of {', '.join(READERS)}"
         )
     return name
 

@@ -60,7 +60,7 @@ from classmark.index.search import (
     Weights,
     require_size,
 )
-from classmark.problems import Mistake
+from classmark.problems import Mistake, worded
 from classmark.text import Analyzer, words
 
 Documents = NDArray[np.uint32]
@@ -153,8 +153,8 @@ def _of_leaf(context: QueryContext, node: Leaf) -> Documents | None:
         raise context.malformed(
             node.at,
             "a phrase needs the places of words, which this index was built without: "
-            "build it with positions (classmark index --positions), or leave the "
-            "quotation marks out",
+            f"build it with positions {worded('(classmark index --positions)')}, or "
+            "leave the quotation marks out",
         )
     find = _side_by_side if is_phrase else _with_all
     return reduce(_either, [find(field, terms) for field in fields])

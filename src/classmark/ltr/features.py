@@ -30,7 +30,7 @@ from classmark.index.kernels_models import constants, document_parts, score_item
 from classmark.index.kernels_models import features as document_features
 from classmark.index.models import MODELS, Choice, Prepared, frozen, resolve
 from classmark.index.search import Searcher, top_documents
-from classmark.problems import DamagedFolder, Mistake
+from classmark.problems import DamagedFolder, Mistake, worded
 from classmark.storage import open_folder, save
 
 Parameters = Mapping[str, Mapping[str, float]]
@@ -327,8 +327,10 @@ class Reranker:
             names = (", ".join(self.fields), ", ".join(fields) or "none")
             why = f"the fields {names[0]}, the index has {names[1]}"
         raise Mistake(
-            f"{name} was trained over {why}: take it out with classmark rank use none, "
-            "train one again with classmark rank train, or search with --ranker none"
+            f"{name} was trained over {why}: "
+            f"{worded('take it out with classmark rank use none')}, "
+            f"{worded('train one again with classmark rank train')}, or "
+            f"{worded('search with --ranker none')}"
         )
 
     def features(self, index: Index, pagerank: Floats | None = None) -> PairFeatures:
@@ -337,7 +339,7 @@ class Reranker:
         if features.names != self.names:
             raise Mistake(
                 "the features of this version are not those the ranker was taught with:"
-                " train one again with classmark rank train"
+                f" {worded('train one again with classmark rank train')}"
             )
         return features
 
@@ -354,8 +356,8 @@ class Reranker:
         """Return what each feature adds to each score: weight times scaled value."""
         if self.trees:
             raise Mistake(
-                f"{self.learner} is no sum of features: --explain needs a linear "
-                "ranker, as ranking-svm"
+                f"{self.learner} is no sum of features: {worded('--explain')} needs a "
+                "linear ranker, as ranking-svm"
             )
         parts = minmax(raw) * self.weights
         return [
@@ -374,7 +376,7 @@ class Reranker:
         except ImportError as problem:
             raise Mistake(
                 f"a ranker of {self.learner} needs LightGBM: pip install "
-                "'classmark[trees]', or search with --ranker none"
+                f"'classmark[trees]', or {worded('search with --ranker none')}"
             ) from problem
         return lightgbm.Booster(model_str=self.trees)
 

@@ -134,6 +134,11 @@ class TextRanker:
         """Scores of all categories, shape (texts, categories)."""
         return self.ranker.decision_function(self.vectorizer.rows(texts))
 
+    @property
+    def n_ranked(self) -> int:
+        """How many categories are ranked; a live ranker has hidden ones besides."""
+        return int(np.isfinite(self.scores([""])).sum())
+
     def suggest(self, text: str, k: int = 10, terms: int = 5) -> list[Suggestion]:
         """The best categories for a text, each with its strongest terms."""
         X = self.vectorizer.rows([text])

@@ -100,6 +100,15 @@ def first_page(me: Reader, reading: Reading = "") -> Response:
     )
 
 
+@pages.post("/decide")
+def undo_form(me: Classifier, form: Annotated[DecisionForm, Form()]) -> Response:
+    """Undo or redo where no document is shown."""
+    if form.act not in ("undo", "redo"):
+        raise Mistake("no document is shown: open one, then decide on it")
+    saved = ACTS[form.act](me.desk, "", form, me.name)
+    return _to_document(saved.next, form.reading, words_of(form.act, saved))
+
+
 @pages.get("/decide/{document:path}")
 def decide_page(me: Reader, document: str, reading: Reading = "") -> HTMLResponse:
     """Show a document; opinions of other people only where the reading settles."""

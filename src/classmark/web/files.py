@@ -29,7 +29,7 @@ from classmark.workbench.search.index import start_indexing
 from classmark.workbench.search.search import search_state
 from classmark.workbench.store.log import JudgedRecord
 from classmark.workbench.team.desk import Desk
-from classmark.workbench.team.jobs import Job
+from classmark.workbench.team.jobs import RUNNING, Job
 
 pages = APIRouter(prefix="/files")
 api = fields.calls("files")
@@ -115,7 +115,10 @@ def download_file(me: Reader, name: str) -> FileResponse:
 
 
 def _jobs(desk: Desk) -> list[Job]:
-    return [job for job in reversed(list(desk.jobs)) if job.name in JOBS][:5]
+    """What runs, newest first, and of what has ended the last alone."""
+    jobs = [job for job in reversed(list(desk.jobs)) if job.name in JOBS]
+    last = max((job for job in jobs if job.ended), key=lambda j: j.ended, default=None)
+    return [job for job in jobs if job.state == RUNNING or job is last]
 
 
 async def _pieces(file: UploadFile) -> AsyncIterator[bytes]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Form, Path, Query, Request
-from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+from fastapi.responses import FileResponse, HTMLResponse, Response
 from pydantic import BaseModel, Field
 from starlette.background import BackgroundTask
 
@@ -19,7 +19,11 @@ from classmark.workbench.examples import open_searches, searches
 from classmark.workbench.examples.example_search import ScoreReasons, SearchView
 from classmark.workbench.examples.like import SearchStart, ids_of
 from classmark.workbench.examples.open_searches import BeingRead
-from classmark.workbench.examples.searches import MarkAct, SearchSummary
+from classmark.workbench.examples.searches import (
+    MarkAct,
+    MarkedMeanwhile,
+    SearchSummary,
+)
 from classmark.workbench.files.exporting import kept_until_sent
 from classmark.workbench.team.desk import Desk
 
@@ -60,7 +64,10 @@ class SearchForm(BaseModel):
 
 
 class ActForm(BaseModel):
-    """What the forms of a search send: marks of documents, or a text of one's own."""
+    """What the forms of a search send: marks of documents, or a text of one's own.
+
+    version : of the list that was answered;  k : how many documents it showed.
+    """
 
     yes: list[str] = Field(default_factory=list)
     no: list[str] = Field(default_factory=list)
@@ -68,6 +75,8 @@ class ActForm(BaseModel):
     examples: str = ""
     text: str = ""
     name: str = ""
+    version: int | None = None
+    k: int = open_searches.SHOWN
 
     def marks(self, desk: Desk) -> dict[str, MarkAct]:
         """Document → its mark; the last of two counts."""
@@ -100,12 +109,10 @@ def begin_form(me: Classifier, form: Annotated[SearchForm, Form()]) -> Response:
 @pages.get("/{number}")
 def search_page(me: Reader, number: int, k: int = open_searches.SHOWN) -> HTMLResponse:
     """A search: its basket, what it learned, what it finds."""
-    k = min(max(k, 1), 200)
     try:
-        basket = open_searches.show(me.desk, number, k)
+        return _shown(me, number, k)
     except BeingRead:
         return page(me, HERE, "like_reading.html", desk=me.desk)
-    return page(me, HERE, "like_search.html", title=basket.name, basket=basket, k=k)
 
 
 @pages.post("/{number}/{act}")
@@ -114,12 +121,16 @@ def act_form(
     number: int,
     act: Literal["say", "text", "drop", "undo", "redo", "screen"],
     form: Annotated[ActForm, Form()],
-) -> RedirectResponse:
+) -> Response:
     """Mark documents, add or drop a text, undo, redo, or begin a screening."""
     saved = "saved"
     match act:
         case "say":
-            open_searches.mark(me.desk, me.name, number, form.marks(me.desk))
+            marks = form.marks(me.desk)
+            try:
+                open_searches.mark(me.desk, me.name, number, marks, form.version)
+            except MarkedMeanwhile as mistake:
+                return _shown(me, number, form.k, str(mistake), status_code=409)
         case "text":
             open_searches.add_text(me.desk, number, form.text)
         case "drop":
@@ -127,11 +138,12 @@ def act_form(
         case "undo":
             saved = f"{len(open_searches.undo(me.desk, me.name, number))} taken back"
         case "redo":
-            marks = open_searches.undo(me.desk, me.name, number, redo=True)
-            saved = f"{len(marks)} brought back"
+            again = open_searches.undo(me.desk, me.name, number, redo=True)
+            saved = f"{len(again)} brought back"
         case "screen":
             number, saved = open_searches.screen(me.desk, me.name, number), "begun"
-    return redirect(f"/like/{number}", saved=saved)
+    more = str(form.k) if form.k > open_searches.SHOWN else ""
+    return redirect(f"/like/{number}", saved=saved, k=more)
 
 
 @pages.get("/{number}/why/{document:path}")
@@ -157,6 +169,17 @@ def _form(
     return page(
         me, HERE, "like.html", methods=METHODS, form=form, wrong=wrong,
         searches=searches.summaries(me.desk.store), **options,
+    )  # fmt: skip
+
+
+def _shown(
+    me: Caller, number: int, k: int, wrong: str = "", **options: Any
+) -> HTMLResponse:
+    k = min(max(k, 1), 200)
+    basket = open_searches.show(me.desk, number, k)
+    return page(
+        me, HERE, "like_search.html", title=basket.name, basket=basket, k=k,
+        wrong=wrong, **options,
     )  # fmt: skip
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from functools import cache
 from hashlib import blake2b
+from hmac import compare_digest
 from importlib.resources import files
+from secrets import token_bytes
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -29,6 +31,7 @@ PAGES = (
     ("Settings", "/settings"),
 )
 THEMES = ("system", "light", "dark")
+SEAL = token_bytes(32)  # of the messages in addresses, as long as the server runs
 
 
 @cache
@@ -68,7 +71,7 @@ def page(me: Caller, here: str, template: str, **values: Any) -> HTMLResponse:
         pages=PAGES,
         tally=me.desk.tally(),
         named=lambda id_: categories[id_].name if id_ in categories else id_,
-        saved=request.query_params.get("saved", ""),
+        saved=unsealed(request.query_params.get("saved", "")),
         csrf=request.state.csrf,
         me=me,
         may_decide=me.may("classifier"),
@@ -108,7 +111,25 @@ def address(path: str, **query: str) -> str:
 
 def redirect(path: str, **query: str) -> RedirectResponse:
     """Send a browser on after a form; ``saved`` : what the next page says is done."""
+    query["saved"] = sealed(query.get("saved", ""))
     return RedirectResponse(address(path, **query), 303)
+
+
+def sealed(message: str) -> str:
+    """A message with a seal, so that pages show no words that others put there.
+
+    >>> unsealed(sealed("begun")), unsealed("pay here~00"), unsealed("begun")
+    ('begun', '', '')
+    """
+    seal = blake2b(message.encode(), key=SEAL, digest_size=12).hexdigest()
+    return f"{message}~{seal}" if message else ""
+
+
+def unsealed(text: str) -> str:
+    """The message that was sealed by this server; "" where it was not."""
+    message = text.rpartition("~")[0]
+    sent, ours = text.encode(), sealed(message).encode()
+    return message if compare_digest(sent, ours) else ""
 
 
 def with_cookie(

@@ -14,7 +14,7 @@ from starlette.background import BackgroundTask
 from classmark.problems import Mistake
 from classmark.web import fields
 from classmark.web.guard.auth import Classifier, Reader
-from classmark.web.render import page, redirect
+from classmark.web.render import fragment, page, redirect
 from classmark.workbench.search.clicks import log_click
 from classmark.workbench.search.index import JOB, start_indexing
 from classmark.workbench.search.search import (
@@ -28,6 +28,8 @@ from classmark.workbench.search.search import (
     search_state,
     warm_index,
 )
+from classmark.workbench.team.desk import Desk
+from classmark.workbench.team.jobs import DONE, Job
 
 pages = APIRouter(prefix="/search")
 api = fields.calls("search")
@@ -64,7 +66,7 @@ class SearchAddress(BaseModel):
 @pages.get("")
 def search_page(me: Reader, query: Annotated[SearchAddress, Query()]) -> HTMLResponse:
     """Find documents, best first."""
-    hits, wrong = None, ""
+    hits, wrong, job = None, "", _last_indexing(me.desk)
     standing = search_state(me.desk)
     if query.q.strip() and standing.ready:
         try:
@@ -75,10 +77,19 @@ def search_page(me: Reader, query: Annotated[SearchAddress, Query()]) -> HTMLRes
         me, HERE, "search.html", title=query.q or HERE, query=query, hits=hits,
         wrong=wrong, standing=standing, models=MODELS,
         feedbacks=FEEDBACK,
-        job=next(iter(me.desk.jobs.running(JOB)), None),
+        job=None if job is None or job.state == DONE else job,
         status_code=400 if wrong else 200,
         background=None if query.q else BackgroundTask(warm_index, me.desk),
     )  # fmt: skip
+
+
+@pages.get("/jobs")
+def job_part(me: Reader) -> HTMLResponse:
+    """How far the indexing is: a piece of the page."""
+    job = _last_indexing(me.desk)
+    if job is None:
+        raise Mistake("nothing was indexed since the server began: load the page again")
+    return fragment("search_job.html", job=job)
 
 
 @pages.get("/open/{impression}/{document:path}")
@@ -95,6 +106,10 @@ def index_form(
     """Make the index, or bring it up to date."""
     start_indexing(me.desk, me.name, positions=True if positions else None)
     return redirect("/search", q=q)
+
+
+def _last_indexing(desk: Desk) -> Job | None:
+    return next((job for job in reversed(list(desk.jobs)) if job.name == JOB), None)
 
 
 class SearchBody(fields.Body):

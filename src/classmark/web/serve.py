@@ -29,6 +29,7 @@ from classmark.web.guard.errors import PROGRAMS, Headers, handle_errors
 from classmark.web.guard.gate import Doors, Gate, behind, doors_of
 from classmark.web.guard.limits import Patient, RequestLimits, Tries
 from classmark.web.settings import openapi
+from classmark.web.wording import Worded
 from classmark.workbench.categories.find import finder_of
 from classmark.workbench.project import Project
 from classmark.workbench.team.desk import Desk
@@ -199,6 +200,7 @@ def create_app(desk: Desk, doors: Doors | None = None) -> FastAPI:
     app.add_middleware(
         Gate, doors=doors, sessions=state.sessions, identity=state.identity
     )
+    app.add_middleware(Worded)
     app.add_middleware(RequestLimits)
     app.add_middleware(Headers, secure=doors.secure)
     return app

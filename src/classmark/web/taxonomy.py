@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Form, Query
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from pydantic import BaseModel, Field
 
-from classmark.problems import Mistake
+from classmark.problems import DamagedFolder, Mistake
 from classmark.taxonomy.tree import Category
 from classmark.web import fields
 from classmark.web.guard.auth import Admin, Caller, Reader
@@ -85,31 +85,34 @@ def branch_part(
 @pages.get("/taxonomy")
 def taxonomy_page(me: Reader, at: InAddress = "", undo: InAddress = "") -> HTMLResponse:
     """The tree, and one category or the whole in figures."""
-    node = node_of(me.desk, at) if at else None
-    return page(
-        me, "Taxonomy", "taxonomy.html",
-        title="Taxonomy" if node is None else node.twig.category.name,
-        level=tree_to(me.desk, at or None), node=node, at=at,
-        whole=None if at else overview(me.desk), undo=undo if undo.isdecimal() else "",
-    )  # fmt: skip
+    return _shown(me, at, undo=undo if undo.isdecimal() else "")
 
 
 @pages.get("/taxonomy/preview")
 def preview_page(me: Admin, query: Annotated[ChangeFields, Query()]) -> HTMLResponse:
     """What a change would do, and the button that does it."""
     change = query.change
+    try:
+        sentences = foresee(me.desk, change)
+    except Mistake as mistake:
+        return _refused(me, query, mistake)
     return page(
         me, "Taxonomy", "taxonomy_preview.html", title=f"{change.act.title()}?",
-        change=change, sentences=foresee(me.desk, change),
+        change=change, sentences=sentences,
     )  # fmt: skip
 
 
 @pages.post("/taxonomy/change")
 @pages.post("/taxonomy/describe")
-def change_form(me: Admin, form: Annotated[ChangeFields, Form()]) -> RedirectResponse:
+def change_form(me: Admin, form: Annotated[ChangeFields, Form()]) -> Response:
     """Change the taxonomy, or say anew what belongs to a category."""
     change = form.change
-    logged = me.desk.write(lambda project: carry_out(project, change, me.name))
+    try:
+        logged = me.desk.write(lambda project: carry_out(project, change, me.name))
+    except DamagedFolder:
+        raise
+    except Mistake as mistake:
+        return _refused(me, form, mistake)
     new = change.id if change.act in ("add", "split", "rename") else ""
     at = change.to if change.act == "merge" else new
     return _onward(at or change.category, logged.said, logged.numbers[0])
@@ -118,9 +121,14 @@ def change_form(me: Admin, form: Annotated[ChangeFields, Form()]) -> RedirectRes
 @pages.post("/taxonomy/undo")
 def undo_form(
     me: Admin, number: Annotated[int, Form(ge=0, le=fields.LARGEST)], at: FormText = ""
-) -> RedirectResponse:
+) -> Response:
     """Take a change back."""
-    saved = undo_for(me.desk, me.name, number)
+    try:
+        saved = undo_for(me.desk, me.name, number)
+    except DamagedFolder:
+        raise
+    except Mistake as mistake:
+        return _refused(me, ChangeFields(act="undo", category=at), mistake)
     return _onward(at if at in me.desk.categories else "", saved.said)
 
 
@@ -128,6 +136,24 @@ def undo_form(
 def category_page(_: Reader, category: str) -> RedirectResponse:
     """A category by its id in the path."""
     return redirect("/taxonomy", at=category)
+
+
+def _shown(me: Caller, at: str, **values: Any) -> HTMLResponse:
+    """The page; tried, wrong : a change that was refused, and the reason."""
+    node = node_of(me.desk, at) if at else None
+    values = {"undo": "", "tried": ChangeFields(act=""), "wrong": "", **values}
+    return page(
+        me, "Taxonomy", "taxonomy.html",
+        title="Taxonomy" if node is None else node.twig.category.name,
+        level=tree_to(me.desk, at or None), node=node, at=at,
+        whole=None if at else overview(me.desk), **values,
+    )  # fmt: skip
+
+
+def _refused(me: Caller, tried: ChangeFields, mistake: Mistake) -> HTMLResponse:
+    """The page that a change was asked on, its form filled in, with the reason."""
+    at = tried.category if tried.category in me.desk.categories else ""
+    return _shown(me, at, tried=tried, wrong=str(mistake), status_code=400)
 
 
 def _onward(at: str, message: str, number: int = 0) -> RedirectResponse:

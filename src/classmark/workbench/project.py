@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
-from classmark.problems import Mistake
+from classmark.problems import Mistake, worded
 from classmark.storage import Generations, sync_folder
 from classmark.taxonomy.tree import taxonomy_of
 from classmark.workbench.results import FACTS, Cell, Table
@@ -97,7 +97,7 @@ class Project:
         if model is None:
             raise Mistake(
                 f"{self.folder} has no model yet: decide on a document, or import "
-                "labelled ones and run classmark train"
+                f"labelled ones and {worded('run classmark train')}"
             )
         return model
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from classmark.problems import DamagedFolder, Mistake, UnreadableFile
+from classmark.problems import DamagedFolder, Mistake, UnreadableFile, worded
 from classmark.storage import write_whole
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ def read_settings(folder: Path) -> Settings:
     if not path.is_file():
         raise DamagedFolder(
             f"{folder} is not a Classmark project (it has no {FILE}): "
-            f"make one with: classmark init {folder}"
+            + worded("make one with: classmark init {folder}", folder=folder)
         )
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))

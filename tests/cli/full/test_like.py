@@ -95,13 +95,21 @@ def test_explained_cut_and_written(shelf):
 
 def test_what_is_found_is_written_for_others(shelf, tmp_path):
     shelf("-e", ",".join(BEES))
-    found = json.loads(shelf("--json", "-k", 4))["found"]
+    first, second = (each["id"] for each in json.loads(shelf("--json"))["found"][:2])
+    shelf("--yes", first, "--no", second)
+    best = {each["id"] for each in json.loads(shelf("--json", "-k", 4))["found"]}
+    relevant = {*BEES, first}
+    everything = json.loads(shelf("--json", "--all"))["found"]
+    found = [each for each in everything if each["id"] in best | relevant]
+    for rank, each in enumerate(found, start=1):
+        each["rank"] = rank
     for ending in ("csv", "jsonl", "run", "ris", "bib"):
         out = shelf("--to", f"x.{ending}", "-k", 4)
-        assert out == f"wrote 4 documents to x.{ending}\n"
+        assert out == f"wrote 7 documents to x.{ending}\n"
     text = {path.suffix: path.read_text() for path in tmp_path.glob("x.*")}
     rows = list(csv.DictReader(text[".csv"].splitlines()))
     assert [row["id"] for row in rows] == [each["id"] for each in found]
+    assert {row["id"] for row in rows if row["mark"]} == relevant
     assert [float(row["score"]) for row in rows] == [each["score"] for each in found]
     assert [json.loads(line) for line in text[".jsonl"].splitlines()] == found
     run = [line.split() for line in text[".run"].splitlines()]

@@ -2,6 +2,7 @@
 
 import re
 
+from classmark.workbench.deciding.decide import Decision, decide_on
 from classmark.workbench.deciding.sheet import notes_on
 from web.browser.keyboard import (
     acts,
@@ -105,6 +106,34 @@ def test_undo_and_redo_as_often_as_one_likes(page, served):
     press(page, "Shift+U")
     page.locator("[data-trouble]:not([hidden])").wait_for()
     assert "nothing to redo" in page.locator("[data-trouble]").inner_text()
+
+
+def decide_all_but(served, document):
+    for id_ in served.desk.state.ids:
+        record = served.desk.store.record(id_)
+        if id_ != document and not record.labels:
+            decide_on(served.desk, id_, Decision(aside=True), {}, "ada")
+
+
+def test_the_last_decision_is_undone_when_nothing_waits_any_more(page, served):
+    last = document(page)
+    decide_all_but(served, last)
+    press(page, "Enter")
+    page.get_by_text("Nothing waits for you").wait_for()
+    assert served.desk.store.record(last).labels
+    press(page, "j", "1", "Enter", "s", ">")  # nothing is there to decide on
+    press(page, "u")
+    at(page, last)
+    page.get_by_text(re.compile("^undone #")).wait_for()
+    assert not served.desk.store.record(last).labels
+    onwards = page.locator("[data-accepts]").inner_text()
+    assert onwards.startswith("Accept ")
+    press(page, "Enter")
+    page.get_by_text("Nothing waits for you").wait_for()
+    page.reload()
+    press(page, "Control+z")
+    at(page, last)
+    assert not served.desk.store.record(last).labels
 
 
 def test_skip_and_unsure_move_on(page, served):

@@ -29,7 +29,13 @@ def settled(page, before):
         "row => row.dataset.id).join() !== before",
         arg=",".join(before),
     )
+    rest(page)
     return rows(page)
+
+
+def rest(page):
+    """Wait until the list takes answers again."""
+    page.locator("[data-live]:not([aria-busy])").wait_for()
 
 
 def said(served, number=1):
@@ -48,8 +54,7 @@ def begin(page, text="bees, hives and honey in winter"):
 
 def test_yes_no_undo_and_redo_by_keys(page, served):
     first = begin(page)
-    page.keyboard.press("j")
-    page.keyboard.press("y")
+    page.keyboard.press("y")  # the first row has the focus from the start
     second = settled(page, first)
     assert first[0] not in second
     assert page.locator(".foot .saved").inner_text() == "saved"
@@ -74,8 +79,109 @@ def test_a_screening_keeps_its_place_while_it_is_answered(page, served):
     for count in range(1, 4):
         page.keyboard.press("n")
         page.locator(f".candidate.answered >> nth={count - 1}").wait_for()
+        rest(page)
         assert rows(page) == batch
     assert list(said(served, 2).values()) == ["no", "no", "no"]
+
+
+def go_for_nearly_all(page):
+    begin(page)
+    page.get_by_role("button", name="Go for nearly all").press("Enter")
+    page.wait_for_url("**/like/2**")
+    return rows(page)
+
+
+def focused(page):
+    return page.evaluate("document.activeElement.closest('[data-row]')?.dataset.id")
+
+
+def answer_all_but_the_last(page, batch):
+    for count in range(1, len(batch)):
+        page.keyboard.press("n")
+        page.locator(f".candidate.answered >> nth={count - 1}").wait_for()
+        rest(page)
+
+
+def hold_answers(page):
+    """Let answers wait on their way; return what lets them go."""
+    waiting = []
+
+    def hold(route):  # a method of a list is no handler for playwright
+        waiting.append(route)
+
+    page.route("**/say", hold)
+
+    def release():
+        for route in waiting:
+            route.continue_()
+        page.unroute("**/say")
+        return len(waiting)
+
+    return release
+
+
+def test_a_new_batch_begins_at_its_first_row(page, served):
+    batch = go_for_nearly_all(page)
+    assert focused(page) == batch[0]
+    answer_all_but_the_last(page, batch)
+    page.keyboard.press("y")
+    fresh = settled(page, batch)
+    assert focused(page) == fresh[0]
+    page.keyboard.press("y")
+    page.locator(".candidate.answered").wait_for()
+    assert said(served, 2) == {
+        **dict.fromkeys(batch[:-1], "no"), batch[-1]: "yes", fresh[0]: "yes",
+    }  # fmt: skip
+    assert focused(page) == fresh[1]
+
+
+def test_a_batch_half_answered_goes_on_at_its_first_open_row(page, served):
+    batch = go_for_nearly_all(page)
+    page.keyboard.press("n")
+    page.locator(".candidate.answered").wait_for()
+    page.reload()
+    assert focused(page) == batch[1]
+    page.keyboard.press("y")
+    page.locator(".candidate.answered.yes").wait_for()
+    assert said(served, 2) == {batch[0]: "no", batch[1]: "yes"}
+
+
+def test_a_key_that_comes_while_the_batch_is_replaced_answers_nothing(page, served):
+    batch = go_for_nearly_all(page)
+    answer_all_but_the_last(page, batch)
+    release = hold_answers(page)
+    page.keyboard.press("n")
+    for _ in range(3):
+        page.keyboard.press("y")
+    page.wait_for_timeout(100)
+    assert release() == 1
+    fresh = settled(page, batch)
+    page.wait_for_timeout(200)
+    assert said(served, 2) == dict.fromkeys(batch, "no")
+    assert focused(page) == fresh[0]
+
+
+def test_a_key_that_comes_while_the_list_is_ranked_anew_answers_nothing(page, served):
+    first = begin(page)
+    release = hold_answers(page)
+    page.keyboard.press("y")
+    page.keyboard.press("n")
+    page.keyboard.press("s")
+    page.wait_for_timeout(100)
+    assert release() == 1
+    second = settled(page, first)
+    assert focused(page) == second[0]
+    assert said(served) == {first[0]: "yes"}
+
+
+def test_a_key_that_is_held_down_answers_once(page, served):
+    first = begin(page)
+    for _ in range(4):
+        page.keyboard.down("y")
+    page.keyboard.up("y")
+    settled(page, first)
+    page.wait_for_timeout(200)
+    assert said(served) == {first[0]: "yes"}
 
 
 def test_what_was_not_saved_is_told(page, served):
@@ -152,7 +258,7 @@ def test_pages_work_without_scripts(browser, served):
     page = context.new_page()
     first = begin_plainly(page)
     page.locator("button[name=yes]").first.click()
-    page.wait_for_url("**/like/1?saved=saved")
+    page.wait_for_url("**/like/1?saved=saved**")
     assert said(served) == {first: "yes"}
     context.close()
 

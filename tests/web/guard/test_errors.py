@@ -120,3 +120,15 @@ def test_a_disk_that_is_full_is_503_and_says_what_to_do(app, failing):
     assert "make room on its disk" in page.text
     assert "make room" in call.json()["error"]["remedy"]
     assert "backup" not in page.text + call.text
+
+
+def test_a_refusal_leads_back_to_the_page_it_was_asked_on(client):
+    here = f"{client.base_url}/history?who=ada"
+    form = {"number": "999999"}
+    refused = client.post("/history/undo", data=form, headers={"Referer": here})
+    assert refused.status_code == 400
+    assert 'href="/history?who=ada">Back to where you were' in refused.text
+    for away in ("https://elsewhere.example/x", "nonsense", "http://[", ""):
+        other = client.post("/history/undo", data=form, headers={"Referer": away})
+        assert other.status_code == 400
+        assert "Back to where you were" not in other.text

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from fastapi import FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
@@ -160,9 +160,21 @@ def refuse(
         shown = alone(request, "mistake_alone.html", title=heading, **values)
     else:
         me = caller_of(request, "reader")
-        shown = page(me, "", "mistake.html", title=heading, **values)
+        back = _came_from(request)
+        shown = page(me, "", "mistake.html", title=heading, back=back, **values)
     shown.headers.update(headers or {})
     return shown
+
+
+def _came_from(request: Request) -> str:
+    """The page of ours on which a form was filled in; "" where none is named."""
+    try:
+        came = urlsplit(request.headers.get("referer", ""))
+    except ValueError:  # a stranger may send anything
+        return ""
+    if came.netloc != request.url.netloc or came.path == request.url.path:
+        return ""
+    return came.path + (f"?{came.query}" if came.query else "")
 
 
 def refuse_scope(scope: Scope, refused: HTTPException) -> Response:

@@ -169,7 +169,7 @@ def check_host(doors: Doors, headers: Mapping[str, str]) -> None:
         raise RefusedRequest(
             403,
             "The request names another host than this server answers to: open the "
-            "address that classmark serve printed, or serve with --name HOSTNAME.",
+            "address that the server printed, or let it be started with this name.",
         )
 
 

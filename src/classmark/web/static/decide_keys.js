@@ -116,6 +116,9 @@ const ACTS = {
   Escape: escape,
 };
 
+/* Where no document is shown, the last decision can still be taken back */
+const WITHOUT_DOCUMENT = { u: ACTS.u, U: ACTS.U };
+
 function pressed(event) {
   const typing = event.target.matches("input:not([type=checkbox]), textarea, select");
   if (!form() || typing || event.altKey || event.metaKey || one("dialog[open]")) return;
@@ -125,12 +128,13 @@ function pressed(event) {
     return;
   }
   if (event.key === "Enter" && event.target.matches("a, button, summary")) return;
-  if (/^[0-9]$/.test(event.key)) {
+  const acts = page() ? ACTS : WITHOUT_DOCUMENT;
+  if (page() && /^[0-9]$/.test(event.key)) {
     event.preventDefault();
     pick(rows().filter((row) => row.dataset.key).find((row) => row.dataset.key === event.key));
-  } else if (ACTS[event.key] && !(event.repeat && !/^(j|k|Arrow.*)$/.test(event.key))) {
+  } else if (acts[event.key] && !(event.repeat && !/^(j|k|Arrow.*)$/.test(event.key))) {
     event.preventDefault();
-    ACTS[event.key]();
+    acts[event.key]();
   }
 }
 
@@ -163,7 +167,7 @@ function begin() {
   first = null;
   tellLearned();
   one("main h1")?.focus({ preventScroll: true });
-  if (!form()) return;
+  if (!page()) return;
   page().classList.toggle("quiet", localStorage.getItem("quiet") === "yes");
   restoreUnsent();
   focusRow(rows()[0], false);

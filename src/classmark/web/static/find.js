@@ -1,8 +1,13 @@
-/* Answers without a new page, keys, and looking again. Without this file all still works. */
+/* Answers without a new page, and keys. Without this file all still works. */
 "use strict";
 
 const live = () => document.querySelector("[data-live]");
 const rows = () => Array.from(document.querySelectorAll("[data-row]"));
+
+const isOpen = (row) => !row.classList.contains("answered");
+const listed = () => rows().map((row) => row.dataset.id).join("\n");
+let busy = false; // an answer is under way, or its list is not on the screen yet
+let shownAt = 0; // when the list came onto the screen: older keys were meant for another
 
 function focusRow(row) {
   if (!row) return;
@@ -23,7 +28,20 @@ function trouble(said) {
   box.scrollIntoView({ block: "nearest" });
 }
 
-function open_in(text, address) {
+/* Where to go on: a batch that is new begins at its first open row */
+function goOn(at, before) {
+  const all = rows();
+  const anew = live().hasAttribute("data-batch") && listed() !== before;
+  if (at < 0 && !anew) return;
+  const from = anew ? 0 : at;
+  focusRow(all.slice(from).find(isOpen) || all.find(isOpen) || all[Math.min(from, all.length - 1)]);
+}
+
+function painted() {
+  return new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); });
+}
+
+function openIn(text, answer) {
   const fresh = new DOMParser().parseFromString(text, "text/html");
   const part = fresh.querySelector("[data-live]");
   if (!part) {
@@ -31,29 +49,34 @@ function open_in(text, address) {
     trouble(said ? said.textContent.trim() : "This was not done. Load the page again.");
     return;
   }
-  const at = rows().indexOf(document.activeElement.closest("[data-row]"));
+  const [at, before] = [rows().indexOf(document.activeElement.closest("[data-row]")), listed()];
+  part.setAttribute("aria-busy", "true");
   live().replaceWith(document.adoptNode(part));
   for (const name of [".foot .saved", ".top .tally"]) {
     const [old, now] = [document.querySelector(name), fresh.querySelector(name)];
     if (old && now) old.replaceWith(document.adoptNode(now));
   }
-  const where = new URL(address);
-  where.searchParams.delete("saved");
-  history.replaceState(null, "", where);
-  const left = rows();
-  const open = left.slice(Math.max(0, at)).find((row) => !row.classList.contains("answered"));
-  if (at >= 0) focusRow(open || left[Math.min(at, left.length - 1)]);
+  if (answer.redirected) {
+    const where = new URL(answer.url);
+    where.searchParams.delete("saved");
+    history.replaceState(null, "", where);
+  }
+  goOn(at, before);
 }
 
 async function send(form, button) {
+  if (busy) return;
+  busy = true;
   const body = new URLSearchParams(new FormData(form, button));
   live().setAttribute("aria-busy", "true");
   try {
     const answer = await fetch(form.action, { method: "POST", body });
-    open_in(await answer.text(), answer.url);
+    openIn(await answer.text(), answer);
   } catch {
     trouble("The server was not reached, so this was not saved. Try again.");
   } finally {
+    await painted();
+    [busy, shownAt] = [false, performance.now()];
     live().removeAttribute("aria-busy");
   }
 }
@@ -65,12 +88,12 @@ document.addEventListener("submit", (event) => {
   send(form, event.submitter);
 });
 
+/* Only the row that is seen to have the focus is answered */
 function answer(name) {
-  const row = document.activeElement.closest("[data-row]") || rows()[0];
-  const button = row && row.querySelector(`button[name=${name}]`);
-  if (!button) return;
-  focusRow(row);
-  button.form.requestSubmit(button);
+  const row = document.activeElement.closest("[data-row]");
+  const button = row?.querySelector(`button[name=${name}]`);
+  if (button) button.form.requestSubmit(button);
+  else if (live()) focusRow(rows().find(isOpen));
 }
 
 function press(key) {
@@ -78,6 +101,7 @@ function press(key) {
   if (button) button.form.requestSubmit(button);
 }
 
+const MOVES = ["j", "k", "ArrowDown", "ArrowUp"];
 const KEYS = {
   j: () => move(1),
   k: () => move(-1),
@@ -105,30 +129,18 @@ document.addEventListener("keydown", (event) => {
   const typing = event.target.matches("input:not([type=checkbox], [type=radio]), textarea, select");
   if (typing || event.altKey || event.metaKey || document.querySelector("dialog[open]")) return;
   if (event.ctrlKey) {
-    if (event.key === "z") { event.preventDefault(); press("u"); }
+    if (event.key === "z") { event.preventDefault(); if (!busy) press("u"); }
     return;
   }
   if (!KEYS[event.key] || !rows().length && !"uU/".includes(event.key)) return;
   event.preventDefault();
+  const late = busy || event.repeat || event.timeStamp < shownAt;
+  if (late && !MOVES.includes(event.key)) return;
   KEYS[event.key]();
 });
 
-async function poll() {
-  const box = document.querySelector("[data-poll]");
-  if (!box) return;
-  try {
-    const answer = await fetch(box.dataset.poll);
-    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
-    const part = fresh.querySelector("[data-jobs]");
-    if (part) box.replaceWith(document.adoptNode(part));
-  } catch {
-    return;
-  }
-  if (document.querySelector("[data-poll]")) setTimeout(poll, 1000);
-  else location.reload();
-}
+if (live() && document.activeElement === document.body) focusRow(rows().find(isOpen));
 
-setTimeout(poll, 700);
 const again = document.querySelector("[data-again]");
 if (again) setTimeout(() => location.reload(), Number(again.dataset.again));
 

@@ -10,8 +10,7 @@ function openDialog(name) {
 document.addEventListener("keydown", (event) => {
   if (event.key !== "F1") return;
   event.preventDefault();
-  if (document.querySelector("dialog[open]")) return;
-  if (!openDialog("keys")) window.location.assign("/settings/me");
+  if (!document.querySelector("dialog[open]")) openDialog("keys");
 });
 
 document.addEventListener("click", (event) => {

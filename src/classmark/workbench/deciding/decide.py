@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from classmark.arrays import Floats
 from classmark.formats.records import PRIMARY as PRIMARY_GRADE
 from classmark.formats.records import SECONDARY, Record
-from classmark.problems import Mistake
+from classmark.problems import Mistake, worded
 from classmark.workbench.results import Logged
 from classmark.workbench.store.log import (
     ASSIGN,
@@ -165,8 +165,11 @@ def _require_clear(decision: Decision, acts: Sequence[Act]) -> None:
         raise Mistake("a document set aside takes no other decision: say one of them")
     if not acts:
         raise Mistake(
-            "nothing was decided: say --assign, --primary, --reject, --unsure, "
-            "--remove, --over or --aside"
+            "nothing was decided: "
+            + worded(
+                "say --assign, --primary, --reject, --unsure, --remove, --over or "
+                "--aside"
+            )
         )
 
 
@@ -311,7 +314,10 @@ def decide_on(
             raise Conflict(document, theirs, decision)
         return decide(project, document, decision, seen, who, together=True)
 
-    return _saved(desk, who, desk.write(write), names)
+    saved = _saved(desk, who, desk.write(write), names)
+    if desk.state.waits(document):  # no label was said: it is theirs again at the end
+        desk.queues.skip(document, who)
+    return saved
 
 
 def skip_for(desk: Desk, document: str, who: str) -> SavedDecision:

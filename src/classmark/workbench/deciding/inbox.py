@@ -208,6 +208,9 @@ def rows_of(desk: Desk, ids: Sequence[str]) -> list[InboxRow]:
     documents = [desk.store.document(id_) for id_ in ids]
     categories, best, model = desk.categories, desk.guesses.best, desk.model()
     missing = [document for document in documents if document.id not in best]
+    if model is not None and model.calibrator is not None:
+        # guesses of before the training that made probabilities known
+        missing += [d for d in documents if d.id in best and _is_unsure(best[d.id])]
     if model is not None and missing:
         _, guesses = best_guesses(desk, model, missing)
         best = best | {guess.document: guess for guess in guesses if guess}
@@ -230,6 +233,10 @@ def rows_of(desk: Desk, ids: Sequence[str]) -> list[InboxRow]:
             )  # fmt: skip
         rows.append(row)
     return rows
+
+
+def _is_unsure(guess: Guess) -> bool:
+    return guess.probability is None
 
 
 def likely(guess: Guess) -> str:

@@ -256,10 +256,12 @@ def _blocks(
 
 ROOM = 100  # documents that do not wait, before they are dropped from a list
 FIRST = 0.5  # seconds that the first one who asks may wait for the order
-SKIPPED = """
-SELECT document FROM judgments AS j WHERE act = 'skip' AND who = ?
-AND NOT EXISTS (SELECT 1 FROM undone WHERE seq = j.seq) ORDER BY seq
-"""
+LOOKED = """
+SELECT document FROM judgments AS j WHERE who = ? AND document IS NOT NULL
+AND act IN ('skip', 'prefer', 'retract', 'reject', 'unsure', 'remove')
+AND NOT EXISTS (SELECT 1 FROM undone WHERE seq = j.seq)
+GROUP BY document ORDER BY max(seq)
+"""  # documents that somebody skipped, or said something of that gives no label
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,7 +360,7 @@ class Queues:
     def _skipped_by(self, who: str) -> dict[str, None]:
         with self._lock:
             if who not in self._skipped:
-                rows = self._desk.store.run(SKIPPED, (who,))
+                rows = self._desk.store.run(LOOKED, (who,))
                 self._skipped[who] = dict.fromkeys(id_ for (id_,) in rows)
             return self._skipped[who]
 

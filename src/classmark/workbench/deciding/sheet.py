@@ -129,7 +129,7 @@ def lay_out(
     if not ahead and sheets.is_unseen(key):
         if desk.service.learner is not None:
             desk.learned(SOON)
-        sheets.show(key, desk.service.upto)
+        sheets.show(key, desk.service.upto, _model_name(desk))
     version = version_of(desk.store, document)
     sheet = sheets.get(key, version)
     if sheet is None:
@@ -166,8 +166,8 @@ def _laid_out(desk: Desk, document: str, version: int, *, blind: bool) -> Sheet:
         version,
         tuple(choice_of(desk, record, name) for name in others),
         calibrated,
-        0 if model is None else len(model.categories),
-        desk.service.base or UNTRAINED if model is not None else "",
+        0 if model is None else model.n_ranked,
+        _model_name(desk),
         record.aside,
         tuple(record.preferences),
         () if blind else notes_on(store, document),
@@ -175,6 +175,11 @@ def _laid_out(desk: Desk, document: str, version: int, *, blind: bool) -> Sheet:
         blind,
         learned,
     )
+
+
+def _model_name(desk: Desk) -> str:
+    """The model that is asked, as decisions name it; "" where there is none."""
+    return "" if desk.model() is None else desk.service.base or UNTRAINED
 
 
 def in_parts(
@@ -306,13 +311,16 @@ class Sheets:
         """Whether a sheet was laid out ahead, and nobody has looked at it yet."""
         return self._kept.get(key, (0.0, None, False))[2]
 
-    def show(self, key: Key, learned: int) -> None:
-        """Somebody looks at it from now on; it is dropped if more is learned now."""
+    def show(self, key: Key, learned: int, model: str) -> None:
+        """Somebody looks at it from now on; it is dropped if more is learned now.
+
+        learned, model : the last act learned, and the model in service, now.
+        """
         with self._lock:
             since, sheet, ahead = self._kept.get(key, (0.0, None, False))
             if ahead and sheet is not None:
                 self._kept[key] = since, sheet, False
-                if sheet.learned != learned:
+                if (sheet.learned, sheet.model) != (learned, model):
                     del self._kept[key]
 
     def get(self, key: Key, version: int) -> Sheet | None:

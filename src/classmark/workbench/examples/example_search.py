@@ -14,7 +14,7 @@ from classmark.arrays import Floats, Ints, Rows, stack
 from classmark.examples.problem import some
 from classmark.examples.query import ExampleQuery
 from classmark.formats.records import Record
-from classmark.problems import Mistake
+from classmark.problems import Mistake, worded
 from classmark.ranking import top
 from classmark.validation import require_k
 from classmark.workbench.examples import searches
@@ -37,7 +37,6 @@ HEAVIEST = 12
 READ = 100  # so many of the best are read for the words behind their terms
 OWN = "own"
 JUDGED = {*FOR, *searches.AGAINST}
-EMPTY = "the query has no weights, so all score alike: give more examples, or --method"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +113,7 @@ class SearchView:
     screening : it goes for nearly all, by a rule;  examples, against : what it learned
     from;  words : the heaviest of the query, of ``terms`` in all;  documents : how many
     are ranked;  status : how far it is, a line each;  advice : whether to go on;
-    stop : it may stop.
+    stop : it may stop;  version : the last mark that is in it.
     """
 
     number: int
@@ -131,6 +130,7 @@ class SearchView:
     advice: str = ""
     stop: bool = False
     notes: tuple[str, ...] = ()
+    version: int = 0
 
 
 class Explainer:
@@ -280,7 +280,8 @@ class OpenSearch(Explainer, ABC):
             self.search.number, self.search.name, self.search.kind == searches.SCREEN,
             learned, (*basket[FOR], *texts), basket[searches.AGAINST],
             tuple(self.heaviest(weights).items()),
-            int(np.count_nonzero(weights)), documents, tuple(hits), **more,
+            int(np.count_nonzero(weights)), documents, tuple(hits),
+            version=searches.last_mark(store, self.search), **more,
         )  # fmt: skip
 
 
@@ -365,13 +366,31 @@ class ExampleSearch(OpenSearch):
         if not left:
             raise Mistake(
                 f"all {len(scores)} documents are examples or marked: nothing is left "
-                "to rank; add --all to see them"
+                f"to rank; {worded('add --all to see them')}"
             )
         k = left if everything else min(k, left)
+        return self._ranking(scores, k, left, snippets=snippets)
+
+    def found(self, k: int = 10) -> ExampleRanking:
+        """All that was said yes to and the best k not marked yet, by their scores."""
+        require_k(k, "document")
+        left = self._left()
+        best = [row for row in top(left, k) if left[row] > -np.inf]
+        relevant = self._at(id_ for id_, act in self.marks.items() if act in FOR)
+        rows = [*best, *relevant]
+        scores = np.full_like(self.scores, -np.inf)
+        scores[rows] = self.scores[rows]
+        return self._ranking(scores, len(rows), int(np.isfinite(left).sum()))
+
+    def _ranking(
+        self, scores: Floats, k: int, left: int, *, snippets: bool = False
+    ) -> ExampleRanking:
+        """The best k by their scores, of ``left`` that are not marked."""
         acts = Counter(self.marks.values())
         notes = [] if self.terms_kept is None else [self._cut_note(k)]
         if not self.weights.any():
-            notes.append(EMPTY)
+            remedy = worded("give more examples, or --method")
+            notes.append(f"the query has no weights, so all score alike: {remedy}")
         return ExampleRanking(
             self.search.name, self.query.method_, self.query.C_,
             acts["example"] + len(self.texts), acts["yes"], acts["no"],
@@ -403,8 +422,9 @@ class ExampleSearch(OpenSearch):
                 self.learn_words(text)
         if not len(P):
             raise Mistake(
-                f"search {self.search.name!r} is left without examples: give "
-                "--examples, --file or --category, or say yes to a document"
+                f"search {self.search.name!r} is left without examples: "
+                f"{worded('give --examples, --file or --category')}, or say yes to a "
+                "document"
             )
         labelled = self._at(id_ for id_, act in self.marks.items() if act in JUDGED)
         if len(labelled) >= len(self.vectors.ids):

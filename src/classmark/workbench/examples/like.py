@@ -20,7 +20,7 @@ from classmark.formats.citations import write_bibtex, write_ris
 from classmark.formats.records import Reference
 from classmark.formats.text_files import open_bytes, whole_text, writing
 from classmark.formats.weights import QueryWeights, read_weights, write_weights
-from classmark.problems import Mistake
+from classmark.problems import Mistake, worded
 from classmark.ranking import top
 from classmark.workbench.examples import searches
 from classmark.workbench.examples.example_search import (
@@ -270,7 +270,7 @@ def _add_examples(
         if all(mark.act == "no" for mark in of_category):
             raise Mistake(
                 f"no document is assigned to category {start.category!r}: assign some, "
-                "or give --examples"
+                f"or {worded('give --examples')}"
             )
         marks += [mark for mark in of_category if mark.document not in marked]
     if marks:
@@ -348,7 +348,7 @@ def rank_in_index(
         replace(hit, title=title_of(where.store.document(hit.id)))
         for hit in ranking.hits
     ]
-    notes = [indexing.STALE] if indexing.is_stale(where) else []
+    notes = [indexing.stale_note()] if indexing.is_stale(where) else []
     return replace(ranking, hits=hits, notes=notes)
 
 
@@ -448,8 +448,9 @@ def export_weights(search: ExampleSearch, path: Path) -> int:
 
 
 def _references(ranking: ExampleRanking) -> list[Reference]:
-    name = ranking.search
+    note = f"{ranking.search}: rank {{0.rank}}, score {{0.score:.4g}}"
+    marked = f"{note}, {{0.mark}}"
     return [
-        Reference(hit.id, hit.title, f"{name}: rank {hit.rank}, score {hit.score:.4g}")
+        Reference(hit.id, hit.title, (marked if hit.mark else note).format(hit))
         for hit in ranking.hits
     ]

@@ -135,10 +135,8 @@ class SearchCache:
 
 def _version(project: Project, search: StoredSearch) -> tuple[Any, ...]:
     """What a search in memory depends on: its marks, and its settings."""
-    last = "SELECT coalesce(max(seq), 0) FROM marks WHERE search = ?"
-    (seq,) = project.store.run(last, (search.number,)).fetchone()
     settings = {name: each for name, each in search.settings.items() if name != "shown"}
-    return seq, settings
+    return searches.last_mark(project.store, search), settings
 
 
 def _read(project: Project) -> str:
@@ -174,10 +172,17 @@ def show(desk: Desk, number: int, k: int = SHOWN) -> SearchView:
     return replace(view, notes=(*view.notes, BEHIND))
 
 
-def mark(desk: Desk, who: str, number: int, acts: Mapping[str, MarkAct]) -> None:
+def mark(
+    desk: Desk,
+    who: str,
+    number: int,
+    acts: Mapping[str, MarkAct],
+    version: int | None = None,
+) -> None:
     """Mark documents as example, yes, no or skip; durable, then learned.
 
-    The last mark of a document holds.
+    The last mark of a document holds.  version : of the view they were answered on;
+    what was marked since is refused.
     """
     if not acts:
         raise Mistake("nothing is said: mark a document with yes or no")
@@ -186,6 +191,8 @@ def mark(desk: Desk, who: str, number: int, acts: Mapping[str, MarkAct]) -> None
             raise Mistake(f"{act!r} is no mark: use one of {', '.join(ACTS)}")
     with desk.search_cache.search(desk, number, who) as search:
         with desk.writing():
+            if version is not None:
+                searches.require_as_shown(desk.store, search.search, acts, version)
             search.note(acts)
         search.take_in(acts)
         _write_shown(desk, search)
@@ -261,7 +268,7 @@ def write_hits(desk: Desk, number: int, path: Path, k: int = 1000) -> None:
         if isinstance(search, ExampleSearch) and path.suffix == ".tsv":
             export_weights(search, path)
         else:
-            export_ranking(search.rank(k), path)
+            export_ranking(search.found(k), path)
 
 
 def _write_shown(

@@ -123,7 +123,7 @@ class ScreeningSearch(OpenSearch):
         self.marks = {}
         self._answer(searches.current_marks(self.project.store, self.search))
 
-    def rank(self, k: int = 10) -> ExampleRanking:
+    def found(self, k: int = 10) -> ExampleRanking:
         """The relevant documents in the order they were found."""
         del k
         return screened(self.project, self.search.name)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from classmark.problems import Mistake
+from classmark.problems import Mistake, worded
 from classmark.workbench.store.log import as_json, now, whoami
 
 if TYPE_CHECKING:
@@ -89,6 +89,10 @@ class SearchSummary:
     who: str
 
 
+class MarkedMeanwhile(Mistake):
+    """A document was marked after it was shown to who answers now."""
+
+
 class Mark(NamedTuple):
     """What somebody said of a document in a search, and why it was shown.
 
@@ -122,7 +126,7 @@ def begin_search(
 ) -> StoredSearch:
     """Make a search; its name must be new. kind : the verb that made it."""
     if not name.strip():
-        raise Mistake("a search needs a name: give one with --name")
+        raise Mistake(f"a search needs a name: {worded('give one with --name')}")
     if not name.isprintable():
         raise Mistake(f"the name {name!r} cannot be shown on a line: give another")
     settings = {**(settings or {}), "kind": kind}
@@ -253,6 +257,30 @@ def current_marks(store: Store, search: StoredSearch) -> list[Mark]:
 def acts_by_document(store: Store, search: StoredSearch) -> dict[str, MarkAct]:
     """Document → the act of its mark that holds, in the order they were made."""
     return {mark.document: mark.act for mark in current_marks(store, search)}
+
+
+def last_mark(store: Store, search: StoredSearch) -> int:
+    """The number of the last mark made in a search, or taken back; 0: none."""
+    last = "SELECT coalesce(max(seq), 0) FROM marks WHERE search = ?"
+    (number,) = store.run(last, (search.number,)).fetchone()
+    return int(number)
+
+
+def require_as_shown(
+    store: Store, search: StoredSearch, ids: Iterable[str], version: int
+) -> None:
+    """Refuse documents that were marked since; version : the last mark then."""
+    since = (
+        "SELECT who FROM marks WHERE search = ? AND document = ? AND seq > ? "
+        "ORDER BY seq DESC LIMIT 1"
+    )
+    for id_ in ids:
+        newer = store.run(since, (search.number, id_, version)).fetchone()
+        if newer is not None:
+            raise MarkedMeanwhile(
+                f"document {id_!r} was marked meanwhile, by {newer[0]}, and nothing "
+                "was changed: look at the list as it is now, and answer again"
+            )
 
 
 def require_example(store: Store, search: StoredSearch) -> None:

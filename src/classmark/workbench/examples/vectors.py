@@ -14,7 +14,7 @@ from classmark.arrays import PARTS, Rows, rows_from, rows_in
 from classmark.corpus.documents import Document
 from classmark.examples.problem import Collection
 from classmark.formats.records import Record
-from classmark.problems import DamagedFolder, Mistake
+from classmark.problems import DamagedFolder, Mistake, worded
 from classmark.progress import track
 from classmark.text import fold
 from classmark.weighting.vectorizer import Vectorizer
@@ -165,7 +165,8 @@ def _written(project: Project) -> DocumentVectors:
     state = state_of(project)
     if not state["documents"][0]:
         raise Mistake(
-            f"{project.folder} has no documents: import some (classmark import FILE)"
+            f"{project.folder} has no documents: import some "
+            f"{worded('(classmark import FILE)')}"
         )
     vectorizer = Vectorizer(project.settings.text.analyzer, WEIGHTING)
     rows = rows_from(vectorizer.fit_transform(texts()))

@@ -14,7 +14,7 @@ from classmark.formats.preferences import is_preferences, numbered_preferences
 from classmark.formats.records import Record
 from classmark.formats.taxonomies import read_categories
 from classmark.formats.text_files import FilePlace
-from classmark.problems import Mistake
+from classmark.problems import Mistake, worded
 from classmark.progress import track
 from classmark.taxonomy.tree import Category, taxonomy_of
 from classmark.workbench.results import Table
@@ -82,8 +82,8 @@ class Comparison:
             raise Mistake(
                 f"{source}: {replaced:,} of {sum(self.counts.values()):,} documents "
                 f"are here under the same id with other contents or labels ({listed}"
-                f"{more}), so {much}: say that they are to be replaced "
-                "(--replace, replace=true), or give other documents ids of their own"
+                f"{more}), so {much}: {worded('say --replace')} if they are to be "
+                "replaced, or give other documents ids of their own"
             )
 
 

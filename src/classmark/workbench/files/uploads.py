@@ -24,7 +24,7 @@ from classmark.formats.archive import entries
 from classmark.formats.preferences import numbered_preferences
 from classmark.formats.taxonomies import TAXONOMY_READERS, read_categories
 from classmark.formats.text_files import CHUNK, FileLimits, open_bytes
-from classmark.problems import Mistake, UnreadableFile
+from classmark.problems import Mistake, UnreadableFile, worded
 from classmark.progress import track
 from classmark.workbench.files.importing import (
     compare,
@@ -121,8 +121,8 @@ _TOO_MANY = (
     "one JSONL file"
 )
 _TOO_LONG = (
-    f"a document, or row, of more than {ROW >> 20} MiB: part it, or import it with "
-    "classmark import on the machine itself"
+    f"a document, or row, of more than {ROW >> 20} MiB: part it, or have it imported "
+    "on the machine itself, from the command line"
 )
 
 
@@ -182,7 +182,7 @@ class Receiving:
         if self._file.tell() > LARGEST:
             raise Mistake(
                 f"{self._name}: more than {LARGEST >> 20:,} MiB cannot be sent at once:"
-                " send it in parts, or import it with classmark import"
+                f" send it in parts, or {worded('import it with classmark import')}"
             )
 
     def keep(self, who: str) -> UploadedFile:

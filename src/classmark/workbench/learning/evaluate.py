@@ -25,7 +25,7 @@ from classmark.evaluation.evaluate import (
 )
 from classmark.evaluation.evaluate import RARE as RECALL
 from classmark.measures import macro_t_test, micro_sign_test
-from classmark.problems import Mistake, TooLittleMemory
+from classmark.problems import Mistake, TooLittleMemory, worded
 from classmark.rankers.text_ranker import LEARNERS
 from classmark.workbench.learning import fit
 from classmark.workbench.learning.train import voting
@@ -131,7 +131,8 @@ def _measured(
     if not records:
         raise Mistake(
             f"{project.folder} has no labelled documents to measure on: import some "
-            "with labels (classmark import FILE), or label them (classmark decide)"
+            f"with labels {worded('(classmark import FILE)')}, or label them "
+            f"{worded('(classmark decide)')}"
         )
     categories = project.store.categories()
     grades = project.settings.learning.grades

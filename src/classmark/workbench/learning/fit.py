@@ -11,7 +11,7 @@ import numpy as np
 
 from classmark.preferences.graph import Edge, PreferenceGraph, amended
 from classmark.preferences.labels import labels_from
-from classmark.problems import Mistake, TooLittleMemory
+from classmark.problems import Mistake, TooLittleMemory, worded
 from classmark.progress import spreader
 from classmark.rankers.text_ranker import TextRanker, learner
 from classmark.solvers.preference_live import LIVE
@@ -109,7 +109,8 @@ def choose(learning: LearningSettings, tree: Taxonomy, size: Size) -> Strategy:
     if ratio is None and name in DESCENDING:
         raise Mistake(
             f"strategy {name} needs a tree of categories, and there is none: bring "
-            "one in with classmark taxonomy import FILE, or use --strategy flat"
+            f"one in {worded('with classmark taxonomy import FILE')}, or use "
+            f"{worded('--strategy')} flat"
         )
     need = f"{bytes_text(size.flat)} for flat weights, {bytes_text(memory)} given"
     if ratio is not None:
@@ -140,7 +141,8 @@ def require(learning: LearningSettings) -> None:
     if learning.learner != LEARNER and learning.strategy in (FLAT, *DESCENDING):
         raise Mistake(
             f"strategy {learning.strategy} goes with the learner {LEARNER}, not with "
-            f"{learning.learner}: leave --learner out, or use --strategy plain"
+            f"{learning.learner}: {worded('leave --learner out')}, or use "
+            f"{worded('--strategy')} plain"
         )
 
 
@@ -478,13 +480,15 @@ def ranker_for(
     if strategy.name == FLAT and learning.base != "svm":
         need = strategy.size._replace(item=8).flat
         learner_name = f"flat with the base {learning.base}"
-        _require_room(learner_name, need, learning, "--base svm or --strategy top-down")
+        others = f"{worded('--base')} svm or {worded('--strategy')} top-down"
+        _require_room(learner_name, need, learning, others)
         return NodeRanker(learning.base, price)
     if strategy.name != FLAT or strategy.complexity_ratio is None:
         ranker = new_ranker(learning)
         need = strategy.size._replace(item=ranker.weight_bytes).flat
         learner_name = f"the learner {learning.learner}"
-        _require_room(learner_name, need, learning, "--learner plm or rocchio")
+        others = f"{worded('--learner')} plm or rocchio"
+        _require_room(learner_name, need, learning, others)
         return ranker
     texts = [task.descriptions.get(node, "") for node in task.tree]
     is_set = bool(learning.C) or learning.center != CENTER
@@ -508,8 +512,8 @@ def _require_room(
     if need > memory:
         raise TooLittleMemory(
             f"{learner_name} takes {bytes_text(need)} for its weights, and "
-            f"{bytes_text(memory)} are given: allow more with --memory (memory in "
-            f"[learning]), or use {others}"
+            f"{bytes_text(memory)} are given: allow more with {worded('--memory')}, or "
+            f"use {others}"
         )
 
 

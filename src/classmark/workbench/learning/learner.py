@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from classmark.problems import Mistake
+from classmark.problems import Mistake, worded
 from classmark.progress import track
 from classmark.rankers.preference import PreferenceRanker
 from classmark.rankers.text_ranker import (
@@ -234,7 +234,7 @@ class LiveLearner:
         if self.base or (learner := from_nothing(self.project)) is None:
             raise LostOrigin(
                 f"model {self.base} cannot unlearn act {first}, because the live "
-                "ranker it began with is not there: run classmark rebuild"
+                f"ranker it began with is not there: {worded('run classmark rebuild')}"
             )
         return learner
 

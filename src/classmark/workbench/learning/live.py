@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from classmark.arrays import Floats
+from classmark.problems import worded
 from classmark.rankers.text_ranker import (
     Suggestion,
     TextRanker,
@@ -211,15 +212,16 @@ def _why_later(project: Project) -> str:
     if not base:
         learning = project.settings.learning
         name = learning.loss if learning.learner == "plm" else learning.learner
-        return f"not learned yet: {name} learns from all at once, with classmark train"
+        at_once = worded("with classmark train")
+        return f"not learned yet: {name} learns from all at once, {at_once}"
     _, how = trained_at(project, base)
     if how and how.strategy in fit.DESCENDING:
         return (
             f"kept in the log, not learned yet: model {base} goes down the tree "
-            f"({how.strategy}), and learns with the next classmark train"
+            f"({how.strategy}), and learns {worded('with the next classmark train')}"
         )
     if how and fit.by_margins(how) and not fit.by_nodes(how):
-        return f"not learned yet: to go on from model {base}, run classmark rebuild"
-    return (
-        f"not learned yet: model {base} stays as it is until the next classmark train"
-    )
+        remedy = worded("run classmark rebuild")
+        return f"not learned yet: to go on from model {base}, {remedy}"
+    until = worded("until the next classmark train")
+    return f"not learned yet: model {base} stays as it is {until}"

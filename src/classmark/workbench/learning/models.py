@@ -11,7 +11,7 @@ import numpy as np
 
 from classmark.arrays import Floats
 from classmark.preferences.labels import labels_from
-from classmark.problems import Mistake
+from classmark.problems import Mistake, worded
 from classmark.rankers.calibration import Calibrator
 from classmark.rankers.linear import Evidence, LinearRanker
 from classmark.rankers.text_ranker import (
@@ -75,6 +75,11 @@ class TopDownTextRanker(TextRanker):
 
     ranker: TopDownRanker
     calibrated_by = PathCalibrator
+
+    @property
+    def n_ranked(self) -> int:
+        """How many categories are ranked: all it knows."""
+        return len(self.categories)
 
     def suggest(self, text: str, k: int = 10, terms: int = 5) -> list[Suggestion]:
         """The best categories for a text, each with its strongest terms."""
@@ -303,7 +308,7 @@ def as_of_now(project: Project, model: TextRanker) -> TextRanker:
     if not columns:
         raise Mistake(
             "every category that the model knows is retired: undo that, or label "
-            "documents with others and run classmark train"
+            f"documents with others and {worded('run classmark train')}"
         )
     ranker = PresentRanker(model.ranker, list(columns.values()))
     present = type(model)(model.vectorizer, ranker, list(columns))

@@ -21,7 +21,7 @@ from classmark.hierarchies.rerank import Votes
 from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
 from classmark.hierarchies.top_down import TopDownRanker
 from classmark.preferences.labels import is_graphs, labels_from
-from classmark.problems import DamagedFolder, Mistake
+from classmark.problems import DamagedFolder, Mistake, worded
 from classmark.progress import spread, spread_by, track
 from classmark.rankers.calibration import (
     ENOUGH,
@@ -99,8 +99,8 @@ def learn_beside(
     if sum(map(bool, task.collection.labels)) < ENOUGH:
         if learning.rare:
             raise Mistake(
-                f"rare needs {ENOUGH} or more labelled documents: label more, or use "
-                "--no-rare"
+                f"rare needs {ENOUGH} or more labelled documents: label more, or "
+                f"{worded('use --no-rare')}"
             )
         return Beside()
     model, held_out = fitted.model, _held_out(fitted, task, numbers, working)
@@ -128,8 +128,8 @@ def voting(
 def _votes(held_out: HeldOut) -> Votes:
     if not held_out.can_be_right:
         raise Mistake(
-            "rare needs categories with two or more documents: label more, or use "
-            "--no-rare"
+            "rare needs categories with two or more documents: label more, or "
+            f"{worded('use --no-rare')}"
         )
     rows, labels, scores, right, *_ = held_out
     labelled = np.flatnonzero(np.diff(labels.starts) > 0)
@@ -375,7 +375,8 @@ def _why_later(strategy: fit.Strategy, settings: LearningSettings) -> str:
         return f"{name} learns from all documents at once"
     return (
         f"the weights take {fit.bytes_text(strategy.size.flat)}, more than the "
-        f"{fit.bytes_text(byte_size(settings.memory))} given: allow more with --memory"
+        f"{fit.bytes_text(byte_size(settings.memory))} given: allow more with "
+        f"{worded('--memory')}"
     )
 
 
@@ -397,7 +398,7 @@ def fit_at(
     if not records:
         raise Mistake(
             f"{project.folder} has no labelled documents to learn from: "
-            "import some with labels (classmark import FILE)"
+            f"import some with labels {worded('(classmark import FILE)')}"
         )
     categories = moment.categories()
     collection = fit.collected(project, records, settings.grades, categories)
@@ -450,16 +451,16 @@ def rebuild(project: Project) -> Table:
     if how and fit.by_nodes(how) and how.strategy not in fit.DESCENDING:
         raise Mistake(
             f"model {base} ({how.strategy}, {how.base}) does not learn from every "
-            "decision: run classmark train to learn them, or classmark train --base "
-            "svm for a model that does"
+            f"decision: {worded('run classmark train')} to learn them, or "
+            f"{worded('classmark train --base svm')} for a model that does"
         )
     if not base:
         after = from_nothing(project)
     else:
         if upto is None or how is None:
             raise Mistake(
-                f"the log does not say how model {base} was trained: run classmark "
-                "train"
+                f"the log does not say how model {base} was trained: "
+                f"{worded('run classmark train')}"
             )
         moment = LogReplay(project.store.log(), upto)
         moment.texts = project.store.texts_before(upto)
@@ -497,16 +498,17 @@ def _remedy(settings: LearningSettings) -> str:
     if fit.by_margins(settings):
         return (
             f"the memory given ({settings.memory}) does not hold the weights that "
-            "decisions change: run classmark train --memory with more first"
+            "decisions change: "
+            + worded("run classmark train --memory with more first")
         )
     if settings.learner == fit.LEARNER:
         return (
-            f"the loss {settings.loss} does not learn from every decision: run "
-            "classmark train --loss dom first"
+            f"the loss {settings.loss} does not learn from every decision: "
+            f"{worded('run classmark train --loss dom first')}"
         )
     return (
-        "the learner of this project does not learn from every decision: run "
-        "classmark train --learner plm first"
+        "the learner of this project does not learn from every decision: "
+        f"{worded('run classmark train --learner plm first')}"
     )
 
 
@@ -533,7 +535,7 @@ def _compare_trees(project: Project, moment: LogReplay, fitted: TrainedModel) ->
         difference = float(np.abs(old - new).max())
     note = (
         f"difference: the largest of a score over {len(texts)} documents; what was "
-        "decided since is learned with classmark train"
+        f"decided since is learned {worded('with classmark train')}"
     )
     rows = [_row(moment, len(fitted.ids), difference)]
     return Table("Trained again from the log", rows, note)

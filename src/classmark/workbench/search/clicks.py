@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from classmark.arrays import Floats
 from classmark.preferences.labels import click_preferences
-from classmark.problems import Mistake
+from classmark.problems import Mistake, worded
 from classmark.workbench.store.log import as_json, now, whoami
 
 if TYPE_CHECKING:
@@ -102,7 +102,8 @@ def log_click(store: Store, impression: int, document: str | int) -> Click:
     ).fetchone()
     if row is None:
         (last,) = store.run("SELECT max(number) FROM impressions").fetchone()
-        remedy = f"the last is {last}" if last else "classmark search --log makes one"
+        makes = worded("classmark search --log makes one")
+        remedy = f"the last is {last}" if last else makes
         raise Mistake(f"there is no impression {impression}: {remedy}")
     ids, text = [id_ for id_, _ in json.loads(row[0])], str(document)
     if document in ids:

@@ -28,7 +28,7 @@ from classmark.index.segment import Segment
 from classmark.index.snapshot import PARTS, Snapshot, open_snapshot
 from classmark.links.pagerank import anchors
 from classmark.machines import files
-from classmark.problems import Mistake
+from classmark.problems import Mistake, worded
 from classmark.storage import Generations, open_folder, save
 from classmark.text import Analyzer
 from classmark.validation import byte_size
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
 
 ANCHOR, SOURCE, MEMORY = "anchor", "source.json", "512MB"
-STALE = "documents were imported since: classmark index brings the index up to date"
 #: Folders that a project has for itself.
 OF_PROJECTS = ("index", "indexed", "live", "models", "rankers", "reports")
 FORMAT, VERSION = "classmark-indexed", 1
@@ -396,12 +395,18 @@ def open_project_index(project: Project, memory: str | int = "1GB") -> Index:
     return Index.open(index_folder(project), memory)
 
 
+def stale_note() -> str:
+    """What to know of an index that lacks the newest documents."""
+    remedy = worded("classmark index brings the index up to date")
+    return f"documents were imported since: {remedy}"
+
+
 def index_folder(project: Project) -> Path:
     """Return where the index of a project is, or say how to make one."""
     if project.index.current() is None:
         raise Mistake(
-            f"{project.folder} has no index yet: make it with classmark index "
-            f"--project {project.folder}"
+            f"{project.folder} has no index yet: make it "
+            + worded("with classmark index --project {folder}", folder=project.folder)
         )
     return project.index.folder
 

@@ -12,7 +12,7 @@ import numpy as np
 from classmark.figures import HUES, INK, LINE, PAPER, SOFT
 from classmark.index.query_language import Belief, parse
 from classmark.ltr.features import Reranker, open_reranker
-from classmark.problems import Mistake
+from classmark.problems import Mistake, worded
 from classmark.workbench.results import Cell, Table
 from classmark.workbench.store.log import whoami
 
@@ -161,18 +161,19 @@ def ranker_for(project: Project, query: str, options: QueryOptions) -> int | Non
     if options.ranker == NONE:
         return None
     others = {
-        "--model": options.model,
-        "--set": options.parameters,
-        "--weight": options.weights,
-        "--feedback": options.feedback,
-        "--prior": options.prior,
+        worded("--model"): options.model,
+        worded("--set"): options.parameters,
+        worded("--weight"): options.weights,
+        worded("--feedback"): options.feedback,
+        worded("--prior"): options.prior,
         "an #operator": isinstance(parse(query), Belief),
     }
     other = next((name for name, value in others.items() if value), None)
     if options.ranker is not None:
         if other is not None:
             raise Mistake(
-                f"--ranker and {other}: both would order the answers: leave one"
+                f"{worded('--ranker')} and {other}: both would order the answers: "
+                "leave one"
             )
         return ranker_number(options.ranker)
     current = project.rankers.current()
@@ -203,7 +204,7 @@ def rerank(
     if ranker.recipe.pagerank and links is None:
         raise Mistake(
             f"ranker {number} was trained with links, and no document links to "
-            "another any more: train one again with classmark rank train"
+            f"another any more: {worded('train one again with classmark rank train')}"
         )
     model, parameters = ranker.first
     asking = index.question(query, model, **dict[str, Any](parameters))

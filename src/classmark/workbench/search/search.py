@@ -23,7 +23,7 @@ from classmark.index.query_language import (
 )
 from classmark.index.search import Explanation, Prior, log_prior
 from classmark.machines.files import is_one
-from classmark.problems import Mistake
+from classmark.problems import Mistake, worded
 from classmark.validation import require_k
 from classmark.workbench.search import index as indexing
 from classmark.workbench.search.clicks import log_impression
@@ -98,17 +98,19 @@ class QueryOptions:
 
     def for_index(self, fields: Sequence[str], prior: Prior | None) -> dict[str, Any]:
         """The same as ``Index.question`` and ``Index.ask`` take it."""
-        options = named_values(self.parameters, "--set")
+        options = named_values(self.parameters, worded("--set"))
         for name in options:
             if name in OPTIONS:
                 raise Mistake(
-                    f"--set {name}: {name} is no parameter: use {OPTIONS[name]}"
+                    f"{worded('--set')} {name}: {name} is no parameter: use "
+                    f"{worded(OPTIONS[name])}"
                 )
         if self.weights:
-            weights = named_values(self.weights, "--weight")
+            weights = named_values(self.weights, worded("--weight"), "title=2")
             for name, weight in weights.items():
                 if isinstance(weight, str):
-                    raise Mistake(f"--weight {name}={weight}: give a number, 0 or more")
+                    where = f"{worded('--weight')} {name}={weight}"
+                    raise Mistake(f"{where}: give a number, 0 or more")
             options["fields"] = dict.fromkeys(fields, 1.0) | weights
         if self.feedback is not None:
             options["feedback"] = feedback_of(self.feedback)
@@ -117,7 +119,9 @@ class QueryOptions:
         return options
 
 
-def named_values(texts: Sequence[str], where: str) -> dict[str, Any]:
+def named_values(
+    texts: Sequence[str], where: str, example: str = "k1=0.9"
+) -> dict[str, Any]:
     """Read ``name=value`` each: numbers where they are, else words.
 
     >>> named_values(["k1=0.9", "variant=bm25l"], "--set")
@@ -127,7 +131,6 @@ def named_values(texts: Sequence[str], where: str) -> dict[str, Any]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.strip() or not value.strip():
-            example = "title=2" if where == "--weight" else "k1=0.9"
             raise Mistake(f"{where} {text!r}: write name=value, as in {example}")
         values[name.strip()] = number_in(value.strip())
     return values
@@ -136,7 +139,7 @@ def named_values(texts: Sequence[str], where: str) -> dict[str, Any]:
 def feedback_of(text: str) -> Feedback:
     """Read ``rm3`` or ``rm3:terms=10,documents=5``."""
     name, _, rest = text.partition(":")
-    values = named_values(rest.split(",") if rest else (), "--feedback")
+    values = named_values(rest.split(",") if rest else (), worded("--feedback"))
     return feedback_from(name, values)
 
 
@@ -201,7 +204,8 @@ def search_in(
         from classmark.workbench.search.rankers import ranker_for, rerank
 
         number = ranker_for(project, query, options)
-    notes = [indexing.STALE] if indexing.is_stale(project) else _notes(index, query)
+    stale = indexing.is_stale(project)
+    notes = [indexing.stale_note()] if stale else _notes(index, query)
     if number is None:
         prior = _links_prior(project, opened, options.prior)
         hits, parts = _ask(index, query, options, prior, machines)
@@ -271,7 +275,7 @@ def search_desk(
         with desk.writing():
             results = log_results(desk, query, results, options, who)
     return replace(
-        results, notes=tuple(n for n in results.notes if n != indexing.STALE)
+        results, notes=tuple(n for n in results.notes if n != indexing.stale_note())
     )
 
 
@@ -340,7 +344,8 @@ def _ask(
         if options.model == BOOLEAN or isinstance(tree, Belief):
             if options.explain:
                 raise Mistake(
-                    "--explain takes a score apart: use a model that adds parts"
+                    f"{worded('--explain')} takes a score apart: use a model that adds "
+                    "parts"
                 )
             model = options.model
             return searching.ask(query, options.k, model=model, **index_options), {}
@@ -408,10 +413,12 @@ def _links_prior(
     name, _, weight = text.partition(":")
     size = number_in(weight) if weight else 1.0
     if name != "pagerank" or isinstance(size, str):
-        raise Mistake(f"--prior {text!r}: write pagerank, or pagerank:0.5")
+        where = f"{worded('--prior')} {text!r}"
+        raise Mistake(f"{where}: write pagerank, or pagerank:0.5")
     links = opened.chances(project)
     if links is None:
-        raise Mistake(f"--prior {name}: no document of {project.folder} links to one")
+        where = f"{worded('--prior')} {name}"
+        raise Mistake(f"{where}: no document of {project.folder} links to one")
     return log_prior(links, float(size))
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
-from classmark.problems import DamagedFolder, MissingExtra, Mistake
+from classmark.problems import DamagedFolder, MissingExtra, Mistake, worded
 from classmark.taxonomy.tree import ACTIVE, Category
 from classmark.workbench.settings import StoreSettings
 from classmark.workbench.store.log import (
@@ -112,8 +112,8 @@ class Embedded:
     def __init__(self, path: Path, *, create: bool, shared: bool) -> None:
         if not create and not path.exists():
             raise DamagedFolder(
-                f"{path} is missing: give a project directory (classmark init makes "
-                "one)"
+                f"{path} is missing: "
+                + worded("give a project directory (classmark init makes one)")
             )
         self.place = str(path)
         try:
@@ -297,7 +297,8 @@ class Store:
         if merged:
             remedy = f"it was merged into {merged[0]!r}: use that"
         else:
-            remedy = f"correct its id, or run classmark taxonomy add {category}"
+            add = worded("run classmark taxonomy add {category}", category=category)
+            remedy = f"correct its id, or {add}"
         raise Mistake(f"there is no category {category!r}: {remedy}")
 
     def require_open(self, names: Iterable[str]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from itertools import cycle
 from typing import TYPE_CHECKING, NamedTuple
 
-from classmark.problems import Mistake
+from classmark.problems import Mistake, worded
 from classmark.taxonomy.tree import taxonomy_of
 from classmark.workbench.results import Logged
 from classmark.workbench.store import log
@@ -97,8 +97,8 @@ def _last(store: Store, who: str) -> int:
     ).fetchone()[0]
     if last is None:
         raise Mistake(
-            f"{who} has nothing to undo: give the number of another's act "
-            "(classmark history lists them)"
+            f"{who} has nothing to undo: "
+            + worded("give the number of another's act (classmark history lists them)")
         )
     return int(last)
 
@@ -110,13 +110,14 @@ def _line(store: Store, seq: int) -> _Line:
         (seq,),
     ).fetchone()
     if row is None:
-        raise Mistake(f"there is no act {seq}: see the numbers with classmark history")
+        numbers = worded("see the numbers with classmark history")
+        raise Mistake(f"there is no act {seq}: {numbers}")
     undoes, changes, *columns = row
     newest = max(chain_of(store, seq))
     if is_undone(store, seq) or (newest != seq and undoes is not None):
         raise Mistake(
             f"act {seq} is undone already; the last word on it is act {newest}: to "
-            f"take that back, run classmark undo {newest}"
+            f"take that back, {worded('run classmark undo {number}', number=newest)}"
         )
     return _Line._make([*columns, log.unpacked(changes) if changes else {}])
 

@@ -10,6 +10,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Condition, Lock, RLock, Thread, local
@@ -158,6 +159,11 @@ class Background:
         self._stale.set()
         for thread in self._threads:
             thread.start()
+
+    @property
+    def runs(self) -> bool:
+        """Whether it has begun, and was not told to end."""
+        return self._threads[0].ident is not None and not self._stop.is_set()
 
     def stop(self) -> None:
         """End, with everything saved."""
@@ -339,7 +345,8 @@ class Desk(Project):
         if self.store.engine.in_transaction:
             raise RuntimeError("desk.write within desk.writing: write with the project")
         written: Future[T] = Future()
-        self._waiting.append((act, written))
+        context = copy_context()  # whoever runs it, it speaks as to who asks
+        self._waiting.append((lambda project: context.run(act, project), written))
         with self._writing:
             if not written.done():
                 self._write_all()
@@ -407,6 +414,15 @@ class Desk(Project):
         self._looked_at_settings()
         self.background.wake()
         self.events.tell("taxonomy")
+
+    def serve_newest(self, go_on: Callable[[], bool]) -> None:
+        """Wait until the model trained last is the one that is asked.
+
+        go_on : False: do not wait any longer.
+        """
+        while self.background.runs and go_on():
+            if self.background.learned(LOOK) and not self.service.is_outdated():
+                return
 
     def notice(self) -> None:
         """Look at what others have done to the files; for the thread that learns."""

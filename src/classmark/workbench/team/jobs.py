@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Sized
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from threading import Event as Flag
 from threading import RLock, Thread
@@ -89,7 +90,10 @@ class Jobs:
             for old in [i for i, j in self._jobs.items() if j.state != RUNNING][:-KEPT]:
                 del self._jobs[old]
             job.thread = Thread(
-                target=self._run, args=(job, work), name=f"job {name}", daemon=True
+                target=copy_context().run,  # in the words of who asked for it
+                args=(self._run, job, work),
+                name=f"job {name}",
+                daemon=True,
             )
             job.thread.start()
         return job
@@ -125,13 +129,15 @@ class Jobs:
 
     def _run(self, job: Job, work: Callable[[Project], object]) -> None:
         self._tell(job)
-        state = FAILED
+        state, model = FAILED, self._desk.models.current()
         try:
             told = _Told(job, self._tell, self._stopping)
             with Project(self._desk.folder) as project, shown_by(told):
                 job.result = work(project)
             job.said = job.result if isinstance(job.result, str) else job.said
             self._desk.look_again()
+            if self._desk.models.current() != model:
+                self._desk.serve_newest(lambda: not self._stopping.is_set())
             state = DONE
         except Stopped:
             job.mistake = STOPPED

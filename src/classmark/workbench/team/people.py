@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from classmark.problems import Mistake
+from classmark.problems import Mistake, worded
 from classmark.workbench.store.log import now
 
 if TYPE_CHECKING:
@@ -80,8 +80,8 @@ def add_user(
     with store.transaction():
         if find_user(store, name) is not None:
             raise Mistake(
-                f"there is a user {name!r} already: choose another name, or give a new "
-                "password with classmark users password"
+                f"there is a user {name!r} already: choose another name, or "
+                + worded("give a new password with classmark users password")
             )
         store.run(ADD_ACCOUNT, (name, password, role, now()))
     return user_of(store, name)
@@ -107,7 +107,9 @@ def user_of(store: Store, name: str) -> Account:
     """A person by name; a ``Mistake`` where there is none."""
     user = find_user(store, name)
     if user is None:
-        raise Mistake(f"there is no user {name!r}: see classmark users list")
+        raise Mistake(
+            f"there is no user {name!r}: {worded('see classmark users list')}"
+        )
     return user
 
 
@@ -173,7 +175,8 @@ def revoke(store: Store, id_: str) -> None:
     """Let a token open nothing from now on; twice is once."""
     with store.transaction():
         if not store.run("SELECT 1 FROM tokens WHERE id = ?", (id_,)).fetchone():
-            raise Mistake(f"there is no token {id_!r}: see classmark tokens list")
+            remedy = worded("see classmark tokens list")
+            raise Mistake(f"there is no token {id_!r}: {remedy}")
         store.run(REVOKE, (now(), id_))
 
 

@@ -25,6 +25,7 @@ from classmark.workbench.deciding.sheet import lay_out
 from classmark.workbench.project import Project
 from classmark.workbench.store.log import require_replayed
 from classmark.workbench.store.store import Store
+from classmark.workbench.team.desk import Desk
 from projects import new_desk
 from workbench.acts import count, say_all, say_at
 
@@ -230,6 +231,33 @@ def test_what_is_skipped_comes_last_and_only_for_who_skipped(desk):
     assert next_for(desk, "ada") == first
     with Project(desk.folder) as project:
         assert project.store.record(first).labels == {}
+
+
+@pytest.mark.parametrize(
+    "decision",
+    [
+        Decision(over=(("bees", "bread"),)),
+        Decision(reject=("bees",)),
+        Decision(unsure=("bees",)),
+    ],
+)
+def test_what_is_said_without_a_label_comes_again_last(desk, decision):
+    desk.queues.set("ada", QueueChoice("random"))
+    desk.queues.set("bo", QueueChoice("random"))
+    first = next_for(desk, "ada")
+    undone = decide_on(desk, first, decision, {}, "ada")
+    undo_for(desk, "ada", undone.number)
+    assert next(desk.queues.in_turn("ada")) == first
+    onward = decide_on(desk, first, decision, {}, "ada").next
+    assert desk.state.waits(first)
+    assert next(desk.queues.in_turn("bo")) == first
+    with Desk(desk.folder, begin=False) as again:  # so it is by the log, too
+        assert list(again.queues.in_turn("ada"))[-1] == first
+    shown = []
+    while onward is not None and onward != first:
+        shown.append(onward)
+        onward = say_at(desk, onward, "bees").next
+    assert (len(shown), onward) == (9, first)
 
 
 def test_a_note_leaves_a_document_aside(desk):

@@ -12,8 +12,10 @@ from classmark.workbench.deciding.decide import (
     note_on,
     undo_for,
 )
+from classmark.workbench.deciding.inbox import rows_of
 from classmark.workbench.deciding.sheet import choice_of, in_parts, lay_out
 from classmark.workbench.team.desk import Desk
+from classmark.workbench.team.jobs import start_work
 from classmark.workbench.team.progress import pace
 from projects import new_desk, new_library
 from workbench.acts import say_all, say_at
@@ -177,3 +179,44 @@ def test_probabilities_say_what_they_rest_on(tmp_path):
             "SELECT model, rank, score FROM judgments ORDER BY seq DESC LIMIT 1"
         ).fetchone()
         assert row == ("000001", 1, pytest.approx(sheet.choices[0].score))
+
+
+def test_categories_of_an_undone_split_are_not_counted(desk):
+    say_at(desk, "b3", "bees")
+    assert desk.learned(30)
+    before = lay_out(desk, "t1", "ada")
+    with desk.writing() as project:
+        split = edit.split(project, "bees", Category("wild bees"), ["b2"], "ada")
+    assert desk.learned(30)
+    assert lay_out(desk, "t1", "ada").ranked == before.ranked + 1
+    undo_for(desk, "ada", split.numbers[0])
+    assert desk.learned(30)
+    after = lay_out(desk, "t1", "ada")
+    assert "wild bees" not in desk.categories
+    assert len(after.choices) == after.ranked == before.ranked == len(desk.categories)
+
+
+def test_categories_that_are_retired_are_not_counted(desk):
+    before = lay_out(desk, "t1", "ada").ranked
+    with desk.writing() as project:
+        edit.retire(project, "candles")
+    assert desk.learned(30)
+    assert lay_out(desk, "t1", "ada").ranked == before - 1
+
+
+def test_probabilities_are_known_on_the_first_page_after_a_training(tmp_path):
+    folder = new_library(tmp_path / "shelf", 80)
+    with Desk(folder) as desk:
+        assert desk.learned(60)
+        ids = list(desk.state.ids)
+        assert lay_out(desk, ids[0], "ada").calibrated == ""
+        assert rows_of(desk, ids[:1])[0].probability is None
+        for _ in range(2):
+            job = start_work(desk, "train", "ada").wait(60)
+            assert (job.state, job.mistake) == ("done", "")
+            for at, id_ in enumerate(ids[:4]):
+                sheet = lay_out(desk, id_, "ada", blind=bool(at % 2))
+                assert sheet.calibrated.startswith("calibrated on ")
+                assert sheet.model == desk.models.current().name
+                assert all(choice.likely for choice in sheet.choices)
+            assert all(row.probability is not None for row in rows_of(desk, ids[:4]))

@@ -1,0 +1,174 @@
+"""What to do, as pages and calls say it: the command line's words → theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from classmark.problems import in_words_of
+from classmark.web.guard.errors import for_programs
+
+SAY = "say --assign, --primary, --reject, --unsure, --remove, --over or --aside"
+WORDS: Mapping[str, tuple[str, str]] = {
+    "run classmark train": (
+        "train anew (Settings, Model and jobs)",
+        "call POST /train",
+    ),
+    "classmark train --base svm": (
+        "train anew with the base svm (Settings)",
+        "POST /train with the setting learning.base svm",
+    ),
+    "run classmark train --memory with more first": (
+        "allow more memory in the settings, then train anew",
+        "allow more with the setting learning.memory, then call POST /train",
+    ),
+    "run classmark train --loss dom first": (
+        "choose the loss dom in the settings, then train anew",
+        "choose dom for the setting learning.loss, then call POST /train",
+    ),
+    "run classmark train --learner plm first": (
+        "choose the learner plm in the settings, then train anew",
+        "choose plm for the setting learning.learner, then call POST /train",
+    ),
+    "run classmark rebuild": (
+        "train anew (Settings, Model and jobs)",
+        "call POST /rebuild",
+    ),
+    "with classmark train": ("in a training", "with POST /train"),
+    "with the next classmark train": (
+        "with the next training",
+        "with the next POST /train",
+    ),
+    "until the next classmark train": (
+        "until the next training",
+        "until the next POST /train",
+    ),
+    "--strategy": ("the strategy", "the setting learning.strategy"),
+    "--base": ("the base", "the setting learning.base"),
+    "--memory": ("the setting memory", "the setting learning.memory"),
+    "--learner": ("the learner", "the setting learning.learner"),
+    "say --replace": (
+        "choose Import, and replace",
+        "give replace=true",
+    ),
+    "leave --learner out": (
+        "choose the learner plm",
+        "choose plm for the setting learning.learner",
+    ),
+    "use --no-rare": (
+        "turn the setting rare off",
+        "choose no for the setting learning.rare",
+    ),
+    "(classmark import FILE)": ("(Import and export)", "(POST /import)"),
+    "(classmark decide)": ("(Decide)", "(POST /decide)"),
+    "with classmark taxonomy import FILE": (
+        "on Import and export",
+        "with POST /import and kind=taxonomy",
+    ),
+    "run classmark taxonomy add {category}": (
+        "add it on the page Taxonomy",
+        "add it with POST /categories",
+    ),
+    SAY: (
+        "choose a category, or set the document aside",
+        "give assign, primary, reject, unsure, remove, over or aside",
+    ),
+    "give the number of another's act (classmark history lists them)": (
+        "what others did is in History",
+        "give the number of another's act (GET /history lists them)",
+    ),
+    "see the numbers with classmark history": (
+        "see the numbers in History",
+        "see the numbers with GET /history",
+    ),
+    "run classmark undo {number}": (
+        "undo act {number} in History",
+        "call POST /undo with the number {number}",
+    ),
+    "give a new password with classmark users password": (
+        "give this one a new password in the list of people",
+        "give this one a new password with PATCH /users/NAME",
+    ),
+    "see classmark users list": ("see the list of people", "see GET /users"),
+    "see classmark tokens list": ("see the list of tokens", "see GET /tokens"),
+    "with classmark index --project {folder}": (
+        "on the page Search",
+        "with POST /index",
+    ),
+    "classmark index brings the index up to date": (
+        "the page Search brings the index up to date",
+        "POST /index brings the index up to date",
+    ),
+    "(classmark index --positions)": (
+        "(on the machine itself, from the command line)",
+        "(on the machine itself, from the command line)",
+    ),
+    "--set": ("the model's parameters:", "parameters:"),
+    "--weight": ("what fields count:", "weights:"),
+    "--feedback": ("words of the first answers", "feedback"),
+    "--prior": ("what links say:", "prior:"),
+    "--model": ("a model", "model"),
+    "--ranker": ("a ranker", "ranker"),
+    "--explain": ("what a score is made of", "what a score is made of"),
+    "take it out with classmark rank use none": (
+        "have it taken out of service",
+        "have it taken out of service",
+    ),
+    "train one again with classmark rank train": (
+        "have one trained again",
+        "have one trained again",
+    ),
+    "search with --ranker none": (
+        "order by the model alone",
+        "search with the ranker none",
+    ),
+    "classmark search --log makes one": (
+        "a search makes one, where the settings say that searches are kept",
+        "POST /search makes one, where the setting search.log says so",
+    ),
+    "add --all to see them": (
+        "they are among the examples",
+        "they are among the examples",
+    ),
+    "give more examples, or --method": (
+        "give more examples, or begin a search that learns in another way",
+        "give more examples, or begin a search with another method",
+    ),
+    "give --examples, --file or --category": (
+        "name a document, or paste a text",
+        "give examples, texts or a category",
+    ),
+    "give --examples": ("name documents", "give examples"),
+    "give one with --name": ("give it one", "give name"),
+    "give --format (format=)": (
+        "let its name end as the names of such files do",
+        "give a name that ends as the names of such files do",
+    ),
+    "import it with classmark import": (
+        "have it imported on the machine itself, from the command line",
+        "have it imported on the machine itself, from the command line",
+    ),
+    "make one with: classmark init {folder}": (
+        "let the server see the project's folder again",
+        "let the server see the project's folder again",
+    ),
+    "give a project directory (classmark init makes one)": (
+        "let the server see the project's folder again",
+        "let the server see the project's folder again",
+    ),
+}
+PAGES = {command: words[0] for command, words in WORDS.items()}
+CALLS = {command: words[1] for command, words in WORDS.items()}
+
+
+class Worded:
+    """Let what is answered say what to do in the words of pages, or of calls."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer."""
+        with in_words_of(CALLS if for_programs(scope.get("path", "")) else PAGES):
+            await self.app(scope, receive, send)

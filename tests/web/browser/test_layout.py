@@ -1,0 +1,77 @@
+"""Where things stand on a screen of 1366 × 768, by their boxes."""
+
+import pytest
+
+from classmark.corpus.documents import Document
+from classmark.formats.records import Record
+from classmark.workbench.deciding.decide import Decision, decide_on, undo_for
+from classmark.workbench.files.importing import import_records
+from web.browser.keyboard import onward
+from web.browser.pages import PAGES
+
+LONG = "wilhelmina.van-der-meulen-oudkerk@libraries.example.org"
+TALLY = "learned from 128 · 128,816 of 1,128,620 decided"
+
+
+def boxes(page, selector):
+    return [
+        box
+        for each in page.locator(selector).all()
+        if (box := each.bounding_box()) is not None and box["width"]
+    ]
+
+
+@pytest.fixture
+def busy(served):
+    """A project in which people with long names said much of long documents."""
+    ids = ["urn:nbn:eskerton-" + "0123456789" * 3 + str(at) for at in range(3)]
+    with served.desk.writing() as project:
+        records = [
+            Record(Document(id_, {"title": f"On bees {id_}", "text": "Bees and hives"}))
+            for id_ in ids
+        ]
+        import_records(project, records, "a file")
+    categories = list(served.desk.categories)
+    for at, id_ in enumerate(ids):
+        first, second, third = categories[at], categories[at + 9], categories[at + 18]
+        decision = Decision((first, second), over=((first, third),), note="long" * 40)
+        decide_on(served.desk, id_, decision, None, LONG)
+    undo_for(served.desk, LONG)
+    return served
+
+
+@pytest.mark.parametrize("width", [1366, 1280])
+def test_the_buttons_of_history_are_to_be_seen(page, busy, width):
+    del busy
+    page.set_viewport_size({"width": width, "height": 768})
+    page.goto("/history")
+    buttons = boxes(page, ".change button, .change summary")
+    assert len(buttons) > 10
+    edge = page.evaluate("document.documentElement.clientWidth")
+    assert max(box["x"] + box["width"] for box in buttons) <= edge
+    assert min(box["x"] for box in buttons) > edge / 2
+    page.locator(".correct summary").first.click()
+    opened = boxes(page, ".correct[open] form, .correct[open] :is(input, button, a)")
+    assert max(box["x"] + box["width"] for box in opened) <= edge
+
+
+@pytest.mark.parametrize("width", [1366, 1280])
+def test_the_header_stays_a_line_high_after_decisions(page, served, width):
+    page.set_viewport_size({"width": width, "height": 768})
+    (before,) = boxes(page, ".top")
+    name = {"name": "Eskerton and Cold Hythe, county record office"}
+    served.desk.change_settings(name, "ada")
+    for _ in range(2):
+        onward(page, "Enter")
+    page.locator("[data-learned]:not(:empty)").wait_for()
+    assert boxes(page, ".top") == [before]
+    page.evaluate(f"document.querySelector('.tally').textContent = '{TALLY}'")
+    assert boxes(page, ".top") == [before]
+    for address in PAGES.values():
+        page.goto(address)
+        page.evaluate(f"document.querySelector('.tally').textContent = '{TALLY}'")
+        assert boxes(page, ".top") == [before], address
+        links = boxes(page, ".top nav a")
+        (tally,) = boxes(page, ".top .tally")
+        assert max(box["x"] + box["width"] for box in links) < tally["x"]
+        assert tally["x"] + tally["width"] <= width

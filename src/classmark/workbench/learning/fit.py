@@ -479,16 +479,14 @@ def ranker_for(
         )
     if strategy.name == FLAT and learning.base != "svm":
         need = strategy.size._replace(item=8).flat
-        learner_name = f"flat with the base {learning.base}"
         others = f"{worded('--base')} svm or {worded('--strategy')} top-down"
-        _require_room(learner_name, need, learning, others)
+        _require_room(f"flat with the base {learning.base}", need, learning, others)
         return NodeRanker(learning.base, price)
     if strategy.name != FLAT or strategy.complexity_ratio is None:
         ranker = new_ranker(learning)
         need = strategy.size._replace(item=ranker.weight_bytes).flat
-        learner_name = f"the learner {learning.learner}"
         others = f"{worded('--learner')} plm or rocchio"
-        _require_room(learner_name, need, learning, others)
+        _require_room(f"the learner {learning.learner}", need, learning, others)
         return ranker
     texts = [task.descriptions.get(node, "") for node in task.tree]
     is_set = bool(learning.C) or learning.center != CENTER

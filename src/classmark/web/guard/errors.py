@@ -35,12 +35,18 @@ CLOSED = (
     "The folder of the project cannot be written: let the server write to it, then "
     "repeat"
 )
+FILES = (
+    "The server may not open more files, so nothing was written: try again in a "
+    "moment; raise its limit (ulimit -n)"
+)
 ON_DISK = {
     errno.ENOSPC: FULL,
     errno.EDQUOT: FULL,
     errno.EROFS: CLOSED,
     errno.EACCES: CLOSED,
     errno.EPERM: CLOSED,
+    errno.EMFILE: FILES,
+    errno.ENFILE: FILES,
     errno.EIO: "The disk of the project does not answer: see that it is well",
 }
 HEADINGS = {
@@ -221,7 +227,7 @@ def _not_written(request: Request, problem: Exception) -> Response:
     message = ON_DISK.get(getattr(problem, "errno", 0))
     if message is None:
         raise problem
-    return refuse(request, 503, message)
+    return refuse(request, 503, message, {"Retry-After": "2"})
 
 
 def _http_error(request: Request, problem: Exception) -> Response:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Condition, Lock, RLock, Thread, local
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakSet, finalize
 
 from classmark.taxonomy.tree import Category, taxonomy_of
 from classmark.workbench.deciding.queue import LOOKED_AT, Guesses, Queues
@@ -266,7 +267,7 @@ class Desk(Project):
 
     def __init__(self, folder: Path, *, begin: bool = True) -> None:
         self._thread = local()
-        self._opened: list[Store] = []
+        self._opened: WeakSet[Store] = WeakSet()
         self._opening, self._writing = Lock(), RLock()
         super().__init__(folder, shared=True)
         self._waiting: deque[tuple[Callable[[Project], Any], Future[Any]]] = deque()
@@ -295,13 +296,15 @@ class Desk(Project):
         self.background.stop()
         self.service.save()
         self.service.project.__exit__()
-        for store in self._opened:
+        for store in list(self._opened):
             store.close()
 
     def _open_store(self, *, shared: bool) -> Store:
+        """Open a connection of the thread's own, which is closed when it ends."""
         store = self._thread.store = super()._open_store(shared=shared)
+        finalize(store, store.close).atexit = False
         with self._opening:
-            self._opened.append(store)
+            self._opened.add(store)
         return store
 
     @property

@@ -205,6 +205,7 @@ def _object(path: Path, number: int, text: str) -> dict[str, Any]:
 
 ENDINGS = (".zip", ".jsonl")
 LINES = "store.jsonl"
+OWNERS = 0o600  # only its owner reads a backup: people and their tokens are in it
 GENERATIONS = ("models", "live")
 
 
@@ -220,11 +221,11 @@ def back_up(project: Project, path: Path) -> Table:
     if path.suffix not in ENDINGS:
         raise Mistake(f"{path}: end its name in {' or '.join(ENDINGS)}")
     if path.suffix == ".jsonl":
-        with writing(path) as file:
+        with writing(path, OWNERS) as file:
             write_project(project, file)
         note = "without people, tokens and models; classmark restore brings it back"
     else:
-        with replacing(path) as beside, _gathered(project) as folder:
+        with replacing(path, OWNERS) as beside, _gathered(project) as folder:
             _pack(folder, beside)
         note = "with hashed passwords: keep it safe; classmark restore brings it back"
     with path.open("rb") as written:

@@ -319,7 +319,8 @@ def replacing(path: Path | str, mode: int = 0o666) -> Iterator[Path]:
 def writing(path: Path | str, mode: int = 0o666) -> Iterator[IO[str]]:
     """Open a text file for writing; it appears, whole, when the block ends well.
 
-    mode : as in ``replacing``. Names ending in ``.gz``, ``.bz2`` or ``.xz`` are compressed.
+    Names ending in ``.gz``, ``.bz2`` or ``.xz`` are compressed. mode : as in
+    ``replacing``.
     """
     try:
         with (

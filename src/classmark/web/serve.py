@@ -36,7 +36,7 @@ from classmark.web.guard.capacity import (
     Listening,
     capacity_of,
 )
-from classmark.web.guard.errors import PROGRAMS, Headers, Heads, handle_errors
+from classmark.web.guard.errors import LOG, PROGRAMS, Headers, Heads, handle_errors
 from classmark.web.guard.gate import Doors, Gate, behind, doors_of
 from classmark.web.guard.limits import RequestLimits, Tries
 from classmark.web.settings import openapi
@@ -162,7 +162,10 @@ def warm_up(desk: Desk, server: uvicorn.Server) -> None:
     model = desk.model()
     if model is not None:
         model.suggest("a book", 1)
-    finder_of(desk)
+    try:
+        finder_of(desk)
+    except Mistake as problem:  # whoever needs it is told
+        LOG.warning("not warm yet: %s", problem)
 
 
 def new_server(

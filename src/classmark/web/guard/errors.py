@@ -22,6 +22,7 @@ from classmark.web.guard.auth import caller_of
 from classmark.web.render import alone, fragment, page
 from classmark.workbench.deciding.decide import Conflict
 from classmark.workbench.examples.open_searches import BeingRead
+from classmark.workbench.store.database import StoreInUse
 
 LOG = logging.getLogger("classmark.web")
 PROGRAMS = ("/api/", "/v1/", "/v1")
@@ -214,13 +215,14 @@ def handle_errors(app: FastAPI, *, secure: bool) -> None:
 
 def _mistaken(request: Request, mistake: Exception) -> Response:
     more: dict[str, Any] = {}
-    kinds: dict[type, int] = {DamagedFolder: 503, Missing: 404}
+    kinds: dict[type, int] = {DamagedFolder: 503, StoreInUse: 503, Missing: 404}
     if for_programs(request.url.path):
         kinds |= {Conflict: 409, BeingRead: 409}
         if isinstance(mistake, Conflict):
             more["theirs"] = [act._asdict() for act in mistake.theirs]
     status = next((kinds[kind] for kind in kinds if isinstance(mistake, kind)), 400)
-    return refuse(request, status, str(mistake), **more)
+    again = {"Retry-After": "5"} if isinstance(mistake, StoreInUse) else None
+    return refuse(request, status, str(mistake), again, **more)
 
 
 def _not_written(request: Request, problem: Exception) -> Response:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from classmark.workbench.store.postgres import Postgres
 
 
+PATIENCE = 30.0  # seconds to wait for another process that writes
 REMEDIES = {  # what SQLite says → what cannot be done, and the remedy
     "is full": "cannot grow ({}): make room on its disk, then repeat",
     "disk I/O": "cannot be read or written ({}): see that its disk is well and has "
@@ -60,11 +61,17 @@ def _may_open_none() -> bool:
     return False
 
 
+REPLACED = (
+    "was replaced or removed while it was open, so nothing is written: put back the "
+    "file that was there, or stop every program that has it open and start again"
+)
+
+
 class Embedded:
     """An open SQLite file: write-ahead log, every commit synced, tables of today.
 
-    place : its path, as it is shown;  shared : several threads may use it, one at a
-    time.
+    place : its path, as it is shown;  file, log : which files are there, the second is
+    SQLite's log of writes;  shared : several threads may use it, one at a time.
     """
 
     def __init__(self, path: Path, *, create: bool, shared: bool) -> None:
@@ -73,15 +80,20 @@ class Embedded:
                 f"{path} is missing: give a project directory (classmark init makes "
                 "one)"
             )
-        self.place = str(path)
+        self.place, self._path = str(path), path.absolute()
+        self._log_path = self._path.with_name(f"{path.name}-wal")
+        self.file: tuple[int, int] | None = None
+        self.log: tuple[int, int] | None = None
         try:
             self._connection = sqlite3.connect(
-                path, timeout=30, isolation_level=None, check_same_thread=not shared
+                path, PATIENCE, isolation_level=None, check_same_thread=not shared
             )
         except sqlite3.Error as problem:
             raise damaged(path, problem) from problem
         try:
+            self.file = _identity(self._path)
             self._prepare()
+            self.log = _identity(self._log_path)
         except BaseException as problem:
             self._connection.close()
             if isinstance(problem, sqlite3.DatabaseError):
@@ -151,6 +163,27 @@ class Embedded:
     def begin(self, *, write: bool) -> None:
         """Begin to write alone, or to read what is there now, whatever others write."""
         self.run("BEGIN IMMEDIATE" if write else "BEGIN")
+        if write:
+            try:
+                self._require_unmoved()
+            except DamagedFolder:
+                self.rollback()
+                raise
+
+    def require_same(self, first: Embedded | Postgres) -> None:
+        """Refuse files that are not those that another connection has open."""
+        if not isinstance(first, Embedded):
+            return
+        logs = {self.log, first.log} - {None}
+        if self.file != first.file or len(logs) > 1:
+            raise DamagedFolder(f"{self.place} {REPLACED}")
+
+    def _require_unmoved(self) -> None:
+        """Refuse to write to files that are no longer where others look for them."""
+        log = _identity(self._log_path)
+        self.log = self.log or log
+        if (_identity(self._path), log) != (self.file, self.log):
+            raise DamagedFolder(f"{self.place} {REPLACED}")
 
     def commit(self) -> None:
         """Sync to the disk what was written since the beginning."""
@@ -180,6 +213,15 @@ class Embedded:
         self._connection.close()
 
 
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file is at a path; None: none."""
+    try:
+        facts = path.stat()
+    except FileNotFoundError:
+        return None
+    return facts.st_dev, facts.st_ino
+
+
 @contextmanager
 def transaction(engine: Embedded | Postgres, *, write: bool = True) -> Iterator[None]:
     """Begin and commit, or roll back; one inside another is part of it."""
@@ -198,9 +240,13 @@ def transaction(engine: Embedded | Postgres, *, write: bool = True) -> Iterator[
         engine.rollback()
 
 
-def in_use(place: str) -> Mistake:
+class StoreInUse(Mistake):
+    """Another process writes for too long."""
+
+
+def in_use(place: str) -> StoreInUse:
     """The error that another process writes for too long."""
-    return Mistake(f"{place} is in use by another process: try again in a moment")
+    return StoreInUse(f"{place} is in use by another process: try again in a moment")
 
 
 def require_version(place: str, version: int) -> None:

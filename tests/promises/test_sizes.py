@@ -82,20 +82,21 @@ def test_a_hundred_thousand_daughters_are_shown_and_learned(tmp_path):
         assert client.get("/api/v1/categories?below=top&top=500").status_code == 200
 
 
-def test_a_document_with_a_hundred_thousand_labels(tmp_path):
+def test_a_document_with_a_hundred_thousand_labels(tmp_path, promised):
     """It is shown and decided on; that it cannot be learned from is said in a line."""
-    names = [f"c{at}" for at in range(100_000)]
+    names = [f"c{at}" for at in range(promised(20_000, 100_000))]
     documents = [*rows(9, names[:3]), {"id": "m", "text": "honey", "labels": names}]
     folder = new_project(tmp_path / "labels", documents, names)
-    with Project(folder) as project, pytest.raises(Mistake, match="take labels from"):
-        train(project)
+    if promised("", "full"):
+        with Project(folder) as project, pytest.raises(Mistake, match="take labels"):
+            train(project)
     with calling(folder, begin=False) as (_, client):
         require_answers(client, "m", "c7")
 
 
 def test_a_very_long_document(tmp_path, promised):
     """A hundred megabytes where it is promised."""
-    text = "honey in the hive " * (promised(5, 100) * 1_000_000 // 18)
+    text = "honey in the hive " * (promised(2, 100) * 1_000_000 // 18)
     documents = [*rows(9, ["bees", "bread", "candles"]), {"id": "long", "text": text}]
     folder = new_project(tmp_path / "long", documents, ["bees", "bread", "candles"])
     with calling(folder) as (desk, client):

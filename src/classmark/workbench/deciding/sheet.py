@@ -151,8 +151,6 @@ def _laid_out(desk: Desk, document: str, version: int, *, blind: bool) -> Sheet:
         (number, tuple(marked(body or text, dict(each.favour) | dict(each.against))))
         for number, each in enumerate(choices, start=1)
     ]
-    shown = {choice.category for choice in choices}
-    others = {*record.labels, *record.rejected, *record.unsure} - shown
     calibrated = ""
     if model is not None and model.calibrator is not None:
         calibrated = f"calibrated on {model.calibrator.decisions_:,} decisions"
@@ -164,10 +162,7 @@ def _laid_out(desk: Desk, document: str, version: int, *, blind: bool) -> Sheet:
         choices,
         f"{len(desk.categories) - len(choices):,} more",
         version,
-        tuple(
-            choice_of(desk, record, name, alike=number < EXEMPLIFIED)
-            for number, name in enumerate(others)
-        ),
+        _others(desk, record, choices),
         calibrated,
         0 if model is None else len(model.categories),
         desk.service.base or UNTRAINED if model is not None else "",
@@ -177,6 +172,18 @@ def _laid_out(desk: Desk, document: str, version: int, *, blind: bool) -> Sheet:
         past,
         blind,
         learned,
+    )
+
+
+def _others(
+    desk: Desk, record: JudgedRecord, choices: Iterable[Choice]
+) -> tuple[Choice, ...]:
+    """What was said of categories that are not among the choices."""
+    shown = {choice.category for choice in choices}
+    names = {*record.labels, *record.rejected, *record.unsure} - shown
+    return tuple(
+        choice_of(desk, record, name, alike=number < EXEMPLIFIED)
+        for number, name in enumerate(names)
     )
 
 

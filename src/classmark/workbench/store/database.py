@@ -80,8 +80,8 @@ class Embedded:
                 f"{path} is missing: give a project directory (classmark init makes "
                 "one)"
             )
-        self.place, self._path = str(path), path.absolute()
-        self._log_path = self._path.with_name(f"{path.name}-wal")
+        self.place, self._path = str(path), Path(path).absolute()
+        self._log_path = self._path.with_name(f"{self._path.name}-wal")
         self.file: tuple[int, int] | None = None
         self.log: tuple[int, int] | None = None
         try:

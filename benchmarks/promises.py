@@ -83,14 +83,16 @@ PROMISES = (
     Promise(
         8,
         "no answer is an accident",
-        "10,000 generated requests: no 5xx, no undocumented status",
-        ("tests/web/full/test_fuzz.py",),
+        "10,000 generated requests, and 10,000 on one living project that use what "
+        "was answered before: no 5xx, no undocumented status",
+        ("tests/web/full/test_fuzz.py", "tests/web/full/test_living_fuzz.py"),
     ),
     Promise(
         9,
         "no file makes the program run what is in it",
-        "pickles, as they are and in arrays and archives, for every reader and loader",
-        ("tests/promises/test_code_from_data.py",),
+        "pickles, as they are and in arrays and archives, for every reader and loader; "
+        "machine code that is damaged, or that others could have written",
+        ("tests/promises/test_code_from_data.py", "tests/test_kernel_files.py"),
     ),
     Promise(
         10,
@@ -151,6 +153,26 @@ PROMISES = (
             "tests/workbench/files/full/test_backup.py",
             "tests/workbench/store/test_older_stores.py",
         ),
+    ),
+    Promise(
+        21,
+        "a living server goes on",
+        "eight decide while it, PostgreSQL, an importer, a trainer or an indexer is "
+        "killed, a writer stopped, the disk full, the store swapped or damaged; two "
+        "servers; 500 event streams; 256 open files",
+        (
+            "tests/promises/test_living_faults.py",
+            "tests/promises/test_killed_work.py",
+            "tests/promises/test_open_files.py",
+            "tests/promises/test_clock.py",
+        ),
+    ),
+    Promise(
+        22,
+        "sizes are no weapon",
+        "10,000 levels, 100,000 daughters, 100,000 labels on a document, a document of "
+        "100 MB: every page is shown",
+        ("tests/promises/test_sizes.py",),
     ),
 )
 

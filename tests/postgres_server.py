@@ -2,9 +2,11 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
-from contextlib import contextmanager
+import time
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 SETTINGS = {
@@ -35,9 +37,29 @@ def run(folder, *command):
     assert done.returncode == 0, f"{command[0]}: {done.stdout}{done.stderr}"
 
 
+def kill(data):
+    """As kill -9 does: the server of a folder ends at once, and all its processes."""
+    pid = int((data / "postmaster.pid").read_text().split()[0])
+    os.kill(pid, signal.SIGSTOP)  # so that it begins no other
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    for each in [pid, *map(int, children)]:
+        with suppress(ProcessLookupError):
+            os.kill(each, signal.SIGKILL)
+    time.sleep(0.2)
+    for lock in (data / "postmaster.pid", data.parent / ".s.PGSQL.5432.lock"):
+        lock.unlink(missing_ok=True)  # where nobody buries the dead, they look alive
+
+
 @contextmanager
 def running_server():
     """Yield the url of a server of one's own, reached by a socket."""
+    with mortal_server() as (url, _):
+        yield url
+
+
+@contextmanager
+def mortal_server():
+    """Yield the url of a server, and what kills it and starts it again."""
     folder = Path(tempfile.mkdtemp(prefix="classmark-pg-"))
     if who := somebody():
         shutil.chown(folder, who["user"], who["group"])
@@ -48,9 +70,21 @@ def running_server():
         options = " ".join(f"-c {key}={value!r}" for key, value in SETTINGS.items())
         options += f" -c unix_socket_directories={folder}"
         log = str(folder / "log")
-        run(folder, control, "-D", str(data), "-w", "-l", log, "-o", options, "start")
+
+        def start():
+            run(
+                folder, control, "-D", str(data), "-w", "-l", log, "-o", options,
+                "start",
+            )  # fmt: skip
+
+        def kill_and_start(seconds):
+            kill(data)
+            time.sleep(seconds)
+            start()
+
+        start()
         try:
-            yield f"postgresql://classmark@/postgres?host={folder}"
+            yield f"postgresql://classmark@/postgres?host={folder}", kill_and_start
         finally:
             run(folder, control, "-D", str(data), "-w", "-m", "immediate", "stop")
     finally:

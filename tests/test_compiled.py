@@ -75,7 +75,7 @@ def test_kernels_are_compiled_ahead(tmp_path, monkeypatch):
     lines = []
     compile_ahead("demo", lines.append)
     assert lines == ["compiling 1 kernels, once per version"]
-    assert list(tmp_path.rglob("kernels_groups.compact*.nbi"))
+    assert list(tmp_path.rglob("solvers.kernels_groups.compact*.code"))
     assert (tmp_path / "demo.done").exists()
 
 

@@ -15,6 +15,7 @@ from importlib import import_module
 from multiprocessing import get_context
 
 from classmark.compiled import cache_folder, declared, is_plain
+from classmark.kernel_files import own_folder
 from classmark.progress import track
 
 DEMO, ALL = "demo", "all"
@@ -26,8 +27,10 @@ def compile_ahead(group: str, say: Callable[[str], None]) -> None:
 
     ``say`` gets one line before it begins.
     """
-    done = cache_folder() / f"{group}.done"
-    if is_plain() or done.exists() or (cache_folder() / f"{ALL}.done").exists():
+    if is_plain():
+        return
+    folder = own_folder(cache_folder())
+    if folder is None or any((folder / f"{g}.done").exists() for g in (group, ALL)):
         return
     kernels = declared()["types"]
     if group == DEMO:
@@ -41,7 +44,7 @@ def compile_ahead(group: str, say: Callable[[str], None]) -> None:
         jobs = [pool.submit(compile_kernels, room, rooms[room]) for room in order]
         for job in track(as_completed(jobs), "rooms of kernels", len(jobs)):
             job.result()
-    done.touch()
+    (folder / f"{group}.done").touch()
 
 
 def compile_kernels(room: str, kernels: dict[str, list[str]]) -> None:

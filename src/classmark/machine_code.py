@@ -8,17 +8,24 @@ its callers again with all their parts, at a cost that grows with the chain's sq
 
 from __future__ import annotations
 
+import hashlib
+import pickle  # noqa: TID251, numba's form of machine code: kernel_files.py checks it
+import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from numba.core import config, types
+import numba
+from numba.core import types
+from numba.core.caching import NullCache
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
+from numba.core.compiler import Compiler, CompileResult
 from numba.core.registry import CPUDispatcher
+from numba.core.serialize import dumps
 
+from classmark import kernel_files
 from classmark.progress import working
 
 OPTIONS = {"nopython": True, "nogil": True, "boundscheck": False}
@@ -75,11 +82,9 @@ class Door(CPUDispatcher):  # type: ignore[misc]
     ) -> None:
         super().__init__(function, targetoptions=dict(OPTIONS))
         self.kernel, self.declared = name, declared
-        before, config.CACHE_DIR = config.CACHE_DIR, str(cache)
-        try:
-            self.enable_caching()
-        finally:
-            config.CACHE_DIR = before
+        folder = kernel_files.own_folder(cache)
+        if folder is not None:
+            self._cache = CachedCode(name, function, folder)
 
     def compile(self, sig: Any) -> Any:
         """Compile for arguments of the types ``sig``, or read it from the cache."""
@@ -102,6 +107,42 @@ class Door(CPUDispatcher):  # type: ignore[misc]
                 f"the kernel {self.kernel} is called with the types\n  {signature}\n"
                 "but kernels.json declares\n  " + "\n  ".join(self.declared)
             )
+
+
+class CachedCode(NullCache):  # type: ignore[misc]
+    """The machine code of a door on disk, one file per signature.
+
+    numba's own cache reads files unchecked, and an index of them, which two processes
+    that compile two signatures at once leave with one's name for the other's code.
+    """
+
+    def __init__(self, name: str, function: Callable[..., Any], folder: Path) -> None:
+        self.name, self.folder = name, folder
+        self.code = function.__code__.co_code
+
+    def path(self, sig: Any, codegen: Any) -> Path:
+        """Return the file of a signature, for this machine, Python and numba."""
+        made_by = numba.__version__, sys.implementation.cache_tag, codegen.magic_tuple()
+        digest = hashlib.blake2b(repr((sig, made_by)).encode(), digest_size=8)
+        digest.update(self.code)
+        return self.folder / f"{self.name}.{digest.hexdigest()}.code"
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the machine code of a signature; None if it is to be compiled."""
+        target_context.refresh()
+        code = kernel_files.read(self.path(sig, target_context.codegen()))
+        if code is None:
+            return None
+        try:
+            parts = pickle.loads(code)  # noqa: S301, this user wrote it, to the byte
+        except (ImportError, AttributeError):  # a class of its arguments has moved
+            return None
+        return CompileResult._rebuild(target_context, *parts)  # noqa: SLF001
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Write the machine code of a signature."""
+        code = dumps(data._reduce())  # noqa: SLF001
+        kernel_files.write(self.path(sig, data.codegen), code)
 
 
 def _dtypes(names: str) -> str:

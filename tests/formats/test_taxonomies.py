@@ -1,3 +1,5 @@
+import csv
+
 import pytest
 
 from classmark.formats.svmlight import read_lshtc
@@ -200,3 +202,18 @@ def test_real_trees(data):
     tree = read_hierarchy(data / "lshtc1-dryrun" / "cat_hier.txt")
     assert len(tree.leaves) == 1139
     assert len(tree.roots) == 10
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "'=", "''+", "'"])
+def test_formulas_in_csv_are_disarmed_and_come_back(tmp_path, start):
+    formula = f"{start}cmd|' /C calc'!A0".replace("|", "/")
+    tree = [
+        Category("top", formula, note=formula, notation=formula, guideline=formula),
+        Category(f"{start}x", "X", parents=("top",), synonyms=(formula, "=b")),
+    ]
+    path = tmp_path / "tree.csv"
+    write_category_csv(tree, path)
+    with path.open(newline="") as file:
+        cells = [cell for row in csv.reader(file) for cell in row]
+    assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@"))]
+    assert read_category_csv(path) == tree

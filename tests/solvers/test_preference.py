@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
+from scipy.sparse import csr_array
 from sklearn.svm import LinearSVC
 
 from classmark.arrays import rows_from
@@ -204,6 +205,32 @@ def test_pools_grow_and_documents_without_words_or_labels_do_no_harm():
     assert ascend(tight, 1e-4, 3000).objective == pytest.approx(
         ascend(implicit(X, Y, "dis"), 1e-4, 3000).objective, rel=2e-4
     )
+
+
+@pytest.mark.compiled_only
+@pytest.mark.parametrize("threads", [1, 2])
+def test_more_labels_than_sixteen_bits_count(threads):
+    k = 2**16 + 2
+    X = np.array([[1.0, 0.5], [0.2, 1.0], [1.0, 1.0]], np.float32)
+    levels = rows_from(csr_array(([1.0, 1.0, 1.0], ([0, 1, 2], [0, k - 1, 7])), (3, k)))
+    dual = ImplicitDual(
+        rows_from(X), levels, "dom", Caps(np.ones(k), np.ones(k)), threads=threads
+    )
+    for _ in range(2):
+        for pool in dual.pools:
+            dual._visit_pool(pool, pool.documents, learn=True)  # noqa: SLF001
+            dual._make_room(pool)  # noqa: SLF001
+    dual.settle()
+    np.testing.assert_allclose(dual.W, X.T @ dual.coefficients(), atol=1e-5)
+    assert dual.W[1, k - 1] > 0
+
+
+def test_a_document_with_too_many_labels_is_refused_before_memory_is_taken():
+    k = 100_000
+    levels = rows_from(csr_array(np.ones((1, k), np.float32)))
+    rows, caps = rows_from(np.ones((1, 1), np.float32)), Caps(np.ones(k), np.ones(k))
+    with pytest.raises(Mistake, match="has 100,000 of 100,000 labels"):
+        ImplicitDual(rows, levels, "dom", caps)
 
 
 def test_more_passes_never_lower_the_dual():

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote, unquote
 from xml.sax.saxutils import quoteattr
 
-from classmark.formats.tables import dictionaries, write_rows
+from classmark.formats.tables import FORMULAS, dictionaries, write_rows
 from classmark.formats.text_files import (
     LIMITS,
     FilePlace,
@@ -128,12 +128,12 @@ def read_category_csv(path: Path | str, *, encoding: str = "utf-8") -> list[Cate
 
     Only ``id`` is needed; ``notation``, ``status`` and ``guideline`` are read where
     they are, other columns are refused. Several parents or synonyms are separated by
-    ``|``.
+    ``|``. The ``'`` before what a spreadsheet would run is taken off again.
     """
     categories = []
     table = dictionaries(path, encoding=encoding)
     for _, row in table:
-        cells = {name: cell.strip() for name, cell in row.items()}
+        cells = {name: _as_said(cell.strip()) for name, cell in row.items()}
         unknown = set(row) - set(COLUMNS)
         if unknown or not cells.get("id"):
             table.refuse(
@@ -149,7 +149,10 @@ def read_category_csv(path: Path | str, *, encoding: str = "utf-8") -> list[Cate
 
 
 def write_category_csv(categories: Iterable[Category], path: Path | str) -> int:
-    """Write a CSV (tabs in a ``.tsv``) and return how many categories."""
+    """Write a CSV (tabs in a ``.tsv``) and return how many categories.
+
+    Cells that a spreadsheet would run get a leading ``'``.
+    """
     return write_rows([*COLUMNS], map(_cells, categories), path, end="\n")
 
 
@@ -158,7 +161,22 @@ def _cells(category: Category) -> list[str]:
         if MANY in text:
             raise Mistake(f"category {category.id!r}: {text!r} has a {MANY}: remove it")
     facts = [getattr(category, name) for name in COLUMNS.values()]
-    return [MANY.join(fact) if isinstance(fact, tuple) else fact for fact in facts]
+    cells = (MANY.join(fact) if isinstance(fact, tuple) else fact for fact in facts)
+    return [f"'{cell}" if _would_run(cell) else cell for cell in cells]
+
+
+def _would_run(cell: str) -> bool:
+    """Whether a spreadsheet would run a cell, or a cell that is so but for a ``'``."""
+    return cell.lstrip("'").startswith(FORMULAS)
+
+
+def _as_said(cell: str) -> str:
+    """A cell as it was before it was disarmed.
+
+    >>> _as_said("'=1+1"), _as_said("''=1+1"), _as_said("'tis"), _as_said("-x")
+    ('=1+1', "'=1+1", "'tis", '-x')
+    """
+    return cell[1:] if cell.startswith("'") and _would_run(cell) else cell
 
 
 def read_pairs(

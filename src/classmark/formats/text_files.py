@@ -7,7 +7,7 @@ import codecs
 import gzip
 import lzma
 import math
-import os
+import secrets
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -337,12 +337,16 @@ def whole_text(
 
 
 @contextmanager
-def replacing(path: Path | str) -> Iterator[Path]:
-    """Give a path beside; what is written there takes the place when all went well."""
+def replacing(path: Path | str, mode: int = 0o666) -> Iterator[Path]:
+    """Give a new file beside; it takes the place when all that is written went well.
+
+    mode : who may read it, as far as the umask says so too.
+    """
     path = Path(path)
     if not path.parent.is_dir():
         raise Mistake(f"{path}: its folder does not exist: make {path.parent} first")
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
+    beside.touch(mode, exist_ok=False)
     try:
         yield beside
         beside.replace(path)
@@ -351,14 +355,15 @@ def replacing(path: Path | str) -> Iterator[Path]:
 
 
 @contextmanager
-def writing(path: Path | str) -> Iterator[IO[str]]:
+def writing(path: Path | str, mode: int = 0o666) -> Iterator[IO[str]]:
     """Open a text file for writing; it appears, whole, when the block ends well.
 
-    Names ending in ``.gz``, ``.bz2`` or ``.xz`` are compressed.
+    Names ending in ``.gz``, ``.bz2`` or ``.xz`` are compressed. mode : as in
+    ``replacing``.
     """
     try:
         with (
-            replacing(path) as beside,
+            replacing(path, mode) as beside,
             beside.open("wb") as raw,
             decompressed(raw, Path(path).suffix, "wb") as packed,
             TextIOWrapper(packed, encoding="utf-8", newline="") as text,

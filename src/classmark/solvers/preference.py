@@ -239,6 +239,12 @@ class ImplicitDual(Dual):
     def _pool(self, part: int, threads: int) -> Pool:
         documents = np.arange(part, self.n_documents, threads)
         size = SPARE * len(self.codes) * len(documents) + self._most()
+        if size > LARGEST:
+            raise Mistake(
+                f"a document has {self.widest:,} of {self.levels.width:,} labels, more "
+                "than can be compared with all others: take labels from it, or have it "
+                "in several documents"
+            )
         small = np.uint16 if self.levels.width <= 2**16 else np.uint32
         return Pool(
             documents,

@@ -12,6 +12,7 @@ from typing import Annotated
 
 from fastapi import Query
 from fastapi.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from classmark.web.fields import Documented, calls, refusal
 from classmark.web.guard.auth import Reader
@@ -21,13 +22,14 @@ from classmark.workbench.team.desk import Desk
 api = calls("events")
 PAUSE = 0.2  # seconds between two looks
 SIGN = 15.0  # seconds after which a silent line is kept open, if it still may listen
-EACH, ALL = 20, 200  # lines open at once: of one person, of everybody
+EACH = 20  # lines of one person that are open at once
 Seconds = Annotated[float, Query(ge=0, le=3600, description="how long to listen")]
 STREAM: Documented = {
     200: {"content": {"text/event-stream": {}}, "description": "events"},
     429: refusal(f"more than {EACH} lines are open already"),
 }
 TOO_MANY = "Too many of your pages listen already: close some."
+ALL_TAKEN = "Too many pages listen already: close some, or try again in a moment"
 
 
 @api.get("/events", response_class=StreamingResponse, responses=STREAM)
@@ -35,18 +37,33 @@ async def events(me: Reader, seconds: Seconds = 3600) -> StreamingResponse:
     """Tell what happens: decided, learned, job and taxonomy, each with its JSON."""
     state, may_listen = me.request.app.state, me.request.state.still_known
     open_lines: Counter[str] = state.open_lines
-    if open_lines[me.name] >= EACH or open_lines.total() >= ALL:
-        raise RefusedRequest(429, TOO_MANY, {"Retry-After": str(int(SIGN))})
+    wait = {"Retry-After": str(int(SIGN))}
+    if open_lines[me.name] >= EACH:
+        raise RefusedRequest(429, TOO_MANY, wait)
+    if open_lines.total() >= state.most_lines:
+        raise RefusedRequest(503, ALL_TAKEN, wait)
+    lines = event_lines(me.desk, seconds, may_listen, state.is_over)
+    return Line(lines, open_lines, me.name)
 
-    async def lines() -> AsyncIterator[str]:
-        open_lines[me.name] += 1
+
+class Line(StreamingResponse):
+    """A line that counts as open from the moment it is promised until it is over."""
+
+    media_type = "text/event-stream"
+
+    def __init__(
+        self, lines: AsyncIterator[str], open_lines: Counter[str], name: str
+    ) -> None:
+        super().__init__(lines)
+        self.open_lines, self.name = open_lines, name
+        open_lines[name] += 1
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send what happens."""
         try:
-            async for line in event_lines(me.desk, seconds, may_listen, state.is_over):
-                yield line
+            await super().__call__(scope, receive, send)
         finally:
-            open_lines[me.name] -= 1
-
-    return StreamingResponse(lines(), media_type="text/event-stream")
+            self.open_lines[self.name] -= 1
 
 
 async def event_lines(

@@ -12,10 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import uvicorn
 from fastapi import APIRouter, FastAPI
@@ -25,9 +26,19 @@ from fastapi.staticfiles import StaticFiles
 from classmark import __version__
 from classmark.problems import Mistake
 from classmark.web.guard.auth import Identity, Reader, Sessions
-from classmark.web.guard.errors import PROGRAMS, Headers, handle_errors
+from classmark.web.guard.capacity import (
+    AT_A_TIME,
+    QUEUE,
+    REFUSED,
+    Bounded,
+    BoundedServer,
+    Capacity,
+    Listening,
+    capacity_of,
+)
+from classmark.web.guard.errors import LOG, PROGRAMS, Headers, handle_errors
 from classmark.web.guard.gate import Doors, Gate, behind, doors_of
-from classmark.web.guard.limits import Patient, RequestLimits, Tries
+from classmark.web.guard.limits import RequestLimits, Tries
 from classmark.web.settings import openapi
 from classmark.web.wording import Worded
 from classmark.workbench.categories.find import finder_of
@@ -38,7 +49,6 @@ from classmark.workbench.team.people import has_admin
 LIVELINESS = 15  # seconds a silent connection is kept
 GOODBYE = 3  # seconds that requests in flight have when the server stops
 HEADERS = 65_536
-BACKLOG = 2048
 FIRST_PAGE = 0.3  # seconds that belong to whoever opens the first page
 SWITCH = 0.001  # seconds a thread may compute while others wait to answer
 FEATURES = (  # the busiest first: a request is compared with every route before its own
@@ -51,7 +61,6 @@ ROUTERS = [
     for router in vars(import_module(f"classmark.web.{name}")).values()
     if isinstance(router, APIRouter)
 ]
-CONNECTIONS = 512  # open at once; more are told to come again (503)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +107,18 @@ def serve_project(
     if entrance.annif is not None:
         doors = replace(doors, annif=entrance.annif)
     sys.setswitchinterval(SWITCH)
+    capacity = capacity_of(folder)
     with listen(host, port, or_free=or_free) as listening, ExitStack() as opened:
         doors = replace(doors, port=listening.getsockname()[1])
         with _nothing_collected():
             desk = opened.enter_context(Desk(folder, begin=False))
-            server = new_server(desk, doors, entrance)
+            server = new_server(desk, doors, entrance, capacity)
+        listening.most = capacity.connections + REFUSED
         warming = Thread(target=warm_up, args=(desk, server), name="warming")
         warming.start()
         say(f"Classmark serves {folder} at {address_of(host, doors, entrance)}")
+        if capacity.advice:
+            say(capacity.advice)
         try:
             with _closing_on_request():
                 server.run(sockets=[listening])
@@ -150,29 +163,38 @@ def warm_up(desk: Desk, server: uvicorn.Server) -> None:
     model = desk.model()
     if model is not None:
         model.suggest("a book", 1)
-    finder_of(desk)
+    try:
+        finder_of(desk)
+    except Mistake as problem:  # whoever needs it is told
+        LOG.warning("not warm yet: %s", problem)
 
 
-def new_server(desk: Desk, doors: Doors, entrance: Entrance) -> uvicorn.Server:
+def new_server(
+    desk: Desk, doors: Doors, entrance: Entrance, capacity: Capacity | None = None
+) -> uvicorn.Server:
     """A server that listens where it is told to."""
-    app = create_app(desk, doors)
-    server = uvicorn.Server(
+    app, capacity = create_app(desk, doors), capacity or Capacity()
+    protocol: Any = partial(Bounded, most=capacity.connections)
+    server = BoundedServer(
         uvicorn.Config(
             behind(app, doors.proxy) if doors.proxy else app,
-            http=Patient,
+            http=protocol,
+            loop="asyncio",
             ws="none",
             log_level="warning",
             access_log=False,
             server_header=False,
             proxy_headers=False,
-            limit_concurrency=CONNECTIONS,
+            backlog=AT_A_TIME,
             timeout_keep_alive=LIVELINESS,
             timeout_graceful_shutdown=GOODBYE,
             h11_max_incomplete_event_size=HEADERS,
             ssl_certfile=entrance.certificate,
             ssl_keyfile=entrance.key,
-        )
+        ),
+        capacity.threads,
     )
+    app.state.most_lines = capacity.lines
     app.state.is_over = lambda: server.should_exit
     return server
 
@@ -190,6 +212,7 @@ def create_app(desk: Desk, doors: Doors | None = None) -> FastAPI:
     state.desk, state.doors, state.tries = desk, doors, Tries()
     state.sessions, state.identity = Sessions(), Identity(desk)
     state.open_lines, state.is_over = Counter(), lambda: False  # of events
+    state.most_lines = Capacity().lines
     app.mount("/static", StaticFiles(packages=[("classmark.web", "static")]))
     app.add_api_route("/", home, include_in_schema=False)
     app.add_api_route("/openapi.json", openapi, include_in_schema=False)
@@ -225,13 +248,13 @@ def address_of(host: str, doors: Doors, entrance: Entrance) -> str:
     return f"{scheme}://{name}:{doors.port}/{code}"
 
 
-def listen(host: str, port: int, *, or_free: bool = False) -> socket.socket:
+def listen(host: str, port: int, *, or_free: bool = False) -> Listening:
     """Listen at an address, so that a taken port is said at once."""
     if not 0 <= port <= 65_535:
         raise Mistake(f"--port {port} is no port: give a number from 0 to 65535")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        listening = socket.create_server((host, port), family=family, backlog=BACKLOG)
+        listening = socket.create_server((host, port), family=family, backlog=QUEUE)
     except OSError as problem:
         if problem.errno == errno.EADDRINUSE and or_free:
             return listen(host, 0)
@@ -245,7 +268,7 @@ def listen(host: str, port: int, *, or_free: bool = False) -> socket.socket:
             "address of this machine and a port that you may use"
         ) from problem
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # for who comes in
-    return listening
+    return Listening(listening)
 
 
 def _require_files(certificate: Path | None, key: Path | None) -> None:

@@ -174,6 +174,7 @@ def create(
 ) -> None:
     """Make a new project directory; it appears whole or not at all.
 
+    Nobody else may read it, unless it was there before and is open to them.
     fill : what puts something into the new store and folder; none, for an empty one;
     settings_file : the text of a settings file whose comments and order are kept.
     """
@@ -181,7 +182,9 @@ def create(
         raise Mistake(f"{folder} is already there and not empty: choose another name")
     folder.parent.mkdir(parents=True, exist_ok=True)
     beside = folder.parent / f".{folder.name}.{os.getpid()}.new"
-    beside.mkdir()
+    beside.mkdir(mode=0o700)
+    if folder.exists():
+        beside.chmod(folder.stat().st_mode)
     try:
         (beside / "models").mkdir()
         (beside / "index").mkdir()

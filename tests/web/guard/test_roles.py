@@ -1,5 +1,6 @@
 """Who may call what: every route of the application, walked."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -107,3 +108,27 @@ def test_every_change_asks_for_the_token_of_the_form(app, client):
         if method in SAFE or path == DOOR:
             continue
         assert client.request(method, path).status_code == 403, path
+
+
+def test_every_route_is_refused_to_every_lower_role(app, reader, ada):
+    """Called, not read off: with a token of each role that is too low."""
+    lower = {"classifier": [reader], "admin": [reader, ada]}
+    refused = 0
+    for (method, path), roles in calls(app):
+        address = re.sub(r"\{[^}]*\}", "1", path)
+        for role in roles:
+            for somebody in lower.get(role, ()):
+                answer = somebody.http.request(method, address)
+                assert answer.status_code == 403, (method, path, role)
+                refused += 1
+    assert refused > 80
+
+
+def test_no_route_answers_a_role_with_an_accident(app, reader, ada, admin):
+    """Whatever may be called without a body is called by everybody."""
+    for (method, path), _ in calls(app):
+        address = re.sub(r"\{[^}]*\}", "1", path)
+        if method in SAFE and not path.endswith("/events"):
+            for somebody in (reader, ada, admin):
+                answer = somebody.http.request(method, address)
+                assert answer.status_code < 500, (method, path)

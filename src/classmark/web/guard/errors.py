@@ -22,6 +22,7 @@ from classmark.web.guard.auth import caller_of
 from classmark.web.render import alone, fragment, page
 from classmark.workbench.deciding.decide import Conflict
 from classmark.workbench.examples.open_searches import BeingRead
+from classmark.workbench.store.schema import StoreInUse
 
 LOG = logging.getLogger("classmark.web")
 PROGRAMS = ("/api", "/v1")
@@ -36,12 +37,18 @@ CLOSED = (
     "The folder of the project cannot be written: let the server write to it, then "
     "repeat"
 )
+FILES = (
+    "The server may not open more files, so nothing was written: try again in a "
+    "moment; raise its limit (ulimit -n)"
+)
 ON_DISK = {
     errno.ENOSPC: FULL,
     errno.EDQUOT: FULL,
     errno.EROFS: CLOSED,
     errno.EACCES: CLOSED,
     errno.EPERM: CLOSED,
+    errno.EMFILE: FILES,
+    errno.ENFILE: FILES,
     errno.EIO: "The disk of the project does not answer: see that it is well",
 }
 HEADINGS = {
@@ -221,7 +228,12 @@ def handle_errors(app: FastAPI, *, secure: bool) -> None:
 
 def _mistaken(request: Request, mistake: Exception) -> Response:
     more: dict[str, Any] = {}
-    kinds: dict[type, int] = {DamagedFolder: 503, Missing: 404, Unavailable: 503}
+    kinds: dict[type, int] = {
+        DamagedFolder: 503,
+        Missing: 404,
+        StoreInUse: 503,
+        Unavailable: 503,
+    }
     if isinstance(mistake, Missing):
         more["title"] = mistake.title
     if for_programs(request.url.path):
@@ -229,14 +241,15 @@ def _mistaken(request: Request, mistake: Exception) -> Response:
         if isinstance(mistake, Conflict):
             more["theirs"] = [act._asdict() for act in mistake.theirs]
     status = next((kinds[kind] for kind in kinds if isinstance(mistake, kind)), 400)
-    return refuse(request, status, str(mistake), **more)
+    again = {"Retry-After": "5"} if isinstance(mistake, StoreInUse) else None
+    return refuse(request, status, str(mistake), again, **more)
 
 
 def _not_written(request: Request, problem: Exception) -> Response:
     message = ON_DISK.get(getattr(problem, "errno", 0))
     if message is None:
         raise problem
-    return refuse(request, 503, message)
+    return refuse(request, 503, message, {"Retry-After": "2"})
 
 
 def _http_error(request: Request, problem: Exception) -> Response:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from classmark.workbench.project import Project
 
 
+DEEPEST = 50  # levels that are opened at once
 AT_ONCE = 200  # daughters of a category that are shown at once
 EXAMPLES, TICKED = 8, 60  # documents that are shown, and that a split may take
 RANKED = """
@@ -137,11 +138,15 @@ def level_of(project: Project, of: str | None = None, after: int = 0) -> Level:
 
 
 def tree_to(project: Project, category: str | None = None) -> Level:
-    """The top of the tree, opened down to a category."""
-    path = []
+    """The top of the tree, opened down to a category; of a deep one, the last levels.
+
+    A page nests the levels: beyond some hundred it could be neither made nor read.
+    """
+    path: Sequence[str] = []
     if category is not None:
         path = project.tree.path(_category(project, category).id)
-    return _opened(project, None, path)
+    first = max(0, len(path) - DEEPEST)
+    return _opened(project, path[first - 1] if first else None, path[first:])
 
 
 def _opened(project: Project, of: str | None, path: Sequence[str]) -> Level:

@@ -151,8 +151,6 @@ def _laid_out(desk: Desk, document: str, version: int, *, blind: bool) -> Sheet:
     choices = tuple(choice_of(desk, record, s.category, s) for s in suggestions)
     title, about, body = in_parts(record.document, record.meta)
     parts = [dict(choice.favour + choice.against) for choice in choices]
-    shown = {choice.category for choice in choices}
-    others = {*record.labels, *record.rejected, *record.unsure} - shown
     calibrated = ""
     if model is not None and model.calibrator is not None:
         calibrated = f"calibrated on {model.calibrator.decisions_:,} decisions"
@@ -164,7 +162,7 @@ def _laid_out(desk: Desk, document: str, version: int, *, blind: bool) -> Sheet:
         choices,
         f"{len(desk.categories) - len(choices):,} more",
         version,
-        tuple(choice_of(desk, record, name) for name in others),
+        _others(desk, record, choices),
         calibrated,
         0 if model is None else model.n_ranked,
         _model_name(desk),
@@ -180,6 +178,18 @@ def _laid_out(desk: Desk, document: str, version: int, *, blind: bool) -> Sheet:
 def _model_name(desk: Desk) -> str:
     """The model that is asked, as decisions name it; "" where there is none."""
     return "" if desk.model() is None else desk.service.base or UNTRAINED
+
+
+def _others(
+    desk: Desk, record: JudgedRecord, choices: Iterable[Choice]
+) -> tuple[Choice, ...]:
+    """What was said of categories that are not among the choices."""
+    shown = {choice.category for choice in choices}
+    names = {*record.labels, *record.rejected, *record.unsure} - shown
+    return tuple(
+        choice_of(desk, record, name, alike=number < EXEMPLIFIED)
+        for number, name in enumerate(names)
+    )
 
 
 def in_parts(
@@ -213,12 +223,17 @@ def choice_of(
     record: JudgedRecord,
     name: str,
     suggestion: Suggestion | None = None,
+    *,
+    alike: bool = True,
 ) -> Choice:
-    """A category as it is shown, with what the ranker says of it, if anything."""
+    """A category as it is shown, with what the ranker says of it, if anything.
+
+    alike : with documents in it that are like this one.
+    """
     category = desk.categories.get(name)
     statements = {
-        ASSIGN: record.labels.keys() - record.primary,
         PRIMARY: record.primary,
+        ASSIGN: record.labels,
         REJECT: record.rejected,
         UNSURE: record.unsure,
     }
@@ -228,7 +243,7 @@ def choice_of(
         note="" if category is None else category.note,
         guideline="" if category is None else category.guideline,
         stands=next((act for act, names in statements.items() if name in names), ""),
-        examples=desk.examples.near(desk, name, record),
+        examples=desk.examples.near(desk, name, record) if alike else (),
     )
     if suggestion is None:
         return choice
@@ -359,6 +374,8 @@ WHERE category = (SELECT number FROM categories WHERE id = ? AND stands = 1)
 AND act IN ('assign', 'primary') GROUP BY document ORDER BY max(seq) DESC LIMIT ?
 """
 Example = tuple[str, str, frozenset[str]]  # id, title, words
+COMPARED = 100_000  # letters of a text that are compared with other texts
+EXEMPLIFIED = 200  # labels of a document that are shown with examples
 HOLDS = "SELECT 1 FROM labels WHERE document = ? AND category = ?"
 
 
@@ -373,7 +390,7 @@ class CategoryExamples:
         self, project: Project, category: str, record: Record
     ) -> tuple[tuple[str, str], ...]:
         """Id and title of two documents in a category, the most alike first."""
-        vocabulary = _words(" ".join(record.document.fields.values()))
+        vocabulary = _words(" ".join(record.document.fields.values())[:COMPARED])
         others = [e for e in self._of(project, category) if e[0] != record.id]
         others.sort(key=lambda example: -len(example[2] & vocabulary))
         return tuple((id_, title) for id_, title, _ in others[:EXAMPLES])
@@ -394,7 +411,9 @@ class CategoryExamples:
                 for (id_,) in rows
                 if store.run(HOLDS, (id_, category)).fetchone()
             ]
-            examples = [(d.id, title_of(d), _words(d.text)) for d in documents]
+            examples = [
+                (d.id, title_of(d), _words(d.text[:COMPARED])) for d in documents
+            ]
             with self._lock:
                 while len(self._kept) >= CATEGORIES:
                     del self._kept[next(iter(self._kept))]

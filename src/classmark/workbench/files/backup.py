@@ -39,7 +39,8 @@ from classmark.workbench.settings import (
 )
 from classmark.workbench.store.log import as_json, require_replayed
 from classmark.workbench.store.schema import VERSION, table_names
-from classmark.workbench.store.store import Embedded, Store
+from classmark.workbench.store.sqlite import Embedded
+from classmark.workbench.store.store import Store
 
 PEOPLE = ("users", "tokens")
 TABLES = tuple(name for name in table_names() if name not in PEOPLE)
@@ -202,6 +203,7 @@ def _object(path: Path, number: int, text: str) -> dict[str, Any]:
 
 ENDINGS = (".zip", ".jsonl")
 LINES = "store.jsonl"  # in a .zip of older versions, from a store on a server
+OWNERS = 0o600  # only its owner reads a backup: people and their tokens are in it
 GENERATIONS = ("models", "live", "rankers")
 
 
@@ -217,11 +219,11 @@ def back_up(project: Project, path: Path) -> Table:
     if path.suffix not in ENDINGS:
         raise Mistake(f"{path}: end its name in {' or '.join(ENDINGS)}")
     if path.suffix == ".jsonl":
-        with writing(path) as file:
+        with writing(path, OWNERS) as file:
             write_project(project, file)
         note = "without people, tokens and models; classmark restore brings it back"
     else:
-        with replacing(path) as beside, _gathered(project) as folder:
+        with replacing(path, OWNERS) as beside, _gathered(project) as folder:
             _pack(folder, beside)
         note = "with hashed passwords: keep it safe; classmark restore brings it back"
     with path.open("rb") as written:

@@ -238,6 +238,9 @@ class Postgres:
         for (name,) in self._execute(_TABLES, (self._schema,)).fetchall():
             self._execute(f'SELECT sum(length(t::text)) FROM "{name}" AS t'.encode())  # noqa: S608 (a name of a table that is there)
 
+    def require_same(self, first: object) -> None:
+        """One address is one store."""
+
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()

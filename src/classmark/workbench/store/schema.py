@@ -21,6 +21,8 @@ SQLite and PostgreSQL read the same text; the few words that differ are filled i
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import sqlite3
 from collections.abc import Iterator, Mapping
@@ -340,6 +342,8 @@ REMEDIES = {  # what SQLite says → what cannot be done, and the remedy
     "is full": "cannot grow ({}): make room on its disk, then repeat",
     "disk I/O": "cannot be read or written ({}): see that its disk is well and has "
     "room, then repeat",
+    "no more files": "cannot be opened ({}): raise their number (ulimit -n), or try "
+    "again in a moment",
     "readonly": "cannot be written: let yourself write to it and its folder, or work "
     "on a copy of the project",
     "unable to open": "cannot be written: let yourself write to it and its folder, or "
@@ -356,13 +360,28 @@ def damaged(path: Path | str, problem: Exception | str) -> DamagedFolder:
     x.sqlite cannot grow (database or disk is full): make room on its disk, then repeat
     """
     reason = str(problem)
+    if "unable to open" in reason and _may_open_none():
+        reason = "this process may open no more files"
     remedy = next(text for words, text in REMEDIES.items() if words in reason)
     return DamagedFolder(f"{path} {remedy.format(reason)}")
 
 
-def in_use(place: str) -> Mistake:
+def _may_open_none() -> bool:
+    """Whether the process has as many files open as it may."""
+    try:
+        Path(os.devnull).open("rb").close()
+    except OSError as problem:
+        return problem.errno in (errno.EMFILE, errno.ENFILE)
+    return False
+
+
+class StoreInUse(Mistake):
+    """Another process writes for too long."""
+
+
+def in_use(place: str) -> StoreInUse:
     """The error that another process writes for too long."""
-    return Mistake(f"{place} is in use by another process: try again in a moment")
+    return StoreInUse(f"{place} is in use by another process: try again in a moment")
 
 
 def too_new(place: str, version: int) -> DamagedFolder:

@@ -7,9 +7,8 @@ it.
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from itertools import count
 from pathlib import Path
 from textwrap import shorten
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
-from classmark.problems import DamagedFolder, MissingExtra, Mistake, worded
+from classmark.problems import MissingExtra, Mistake, worded
 from classmark.taxonomy.tree import ACTIVE, Category
 from classmark.workbench.settings import StoreSettings
 from classmark.workbench.store.log import (
@@ -36,15 +35,9 @@ from classmark.workbench.store.log import (
     unpacked,
 )
 from classmark.workbench.store.schema import (
-    APPLICATION,
-    SQLITE,
-    VERSION,
     damaged,
-    in_use,
-    script,
-    statements,
-    too_new,
 )
+from classmark.workbench.store.sqlite import Embedded, transaction
 
 if TYPE_CHECKING:
     from classmark.workbench.store.postgres import Postgres
@@ -100,145 +93,6 @@ COUNTS = {
     "judgments in the log": "SELECT count(document) FROM judgments",
 }
 TITLE = 80  # letters of a text that stand for its title
-
-
-class Embedded:
-    """An open SQLite file: write-ahead log, every commit synced, tables of today.
-
-    place : its path, as it is shown;  shared : several threads may use it, one at a
-    time.
-    """
-
-    def __init__(self, path: Path, *, create: bool, shared: bool) -> None:
-        if not create and not path.exists():
-            raise DamagedFolder(
-                f"{path} is missing: "
-                + worded("give a project directory (classmark init makes one)")
-            )
-        self.place = str(path)
-        try:
-            self._connection = sqlite3.connect(
-                path, timeout=30, isolation_level=None, check_same_thread=not shared
-            )
-        except sqlite3.Error as problem:
-            raise damaged(path, problem) from problem
-        try:
-            self._prepare()
-        except BaseException as problem:
-            self._connection.close()
-            if isinstance(problem, sqlite3.DatabaseError):
-                raise damaged(path, problem) from problem
-            raise
-
-    def _prepare(self) -> None:
-        """Make the tables, or bring them up to date as a whole."""
-        execute = self._connection.execute
-        (tables,) = execute("SELECT count(*) FROM sqlite_schema").fetchone()
-        if tables and self._pragma("application_id") != APPLICATION:
-            raise DamagedFolder(
-                f"{self.place} is another program's database: give a Classmark project "
-                "directory"
-            )
-        if (version := self._pragma("user_version")) > VERSION:
-            raise too_new(self.place, version)
-        execute("PRAGMA journal_mode = WAL")
-        execute("PRAGMA synchronous = FULL")
-        if self._pragma("user_version") < VERSION:
-            with transaction(self):
-                version = self._pragma("user_version")
-                if version < VERSION:  # nobody else has done it meanwhile
-                    for statement in statements(script(version, SQLITE)):
-                        execute(statement)
-                    execute(f"PRAGMA application_id = {APPLICATION}")
-                    execute(f"PRAGMA user_version = {VERSION}")
-        execute("PRAGMA foreign_keys = ON")
-
-    def _pragma(self, name: str) -> int:
-        ((value,),) = self.run(f"PRAGMA {name}")
-        return int(value)
-
-    @property
-    def in_transaction(self) -> bool:
-        """Whether something was begun and is not at its end."""
-        return self._connection.in_transaction
-
-    def run(self, sql: str, values: tuple[Any, ...] = ()) -> sqlite3.Cursor:
-        """Run one statement."""
-        try:
-            return self._connection.execute(sql, values)
-        except (sqlite3.IntegrityError, sqlite3.ProgrammingError):
-            raise
-        except sqlite3.DatabaseError as problem:
-            if getattr(problem, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
-                raise in_use(self.place) from problem
-            raise damaged(self.place, problem) from problem
-
-    def stream(self, sql: str) -> Iterator[Any]:
-        """The rows of a statement without values, never all in memory."""
-        return iter(self.run(sql))
-
-    def fill(
-        self, table: str, columns: tuple[str, ...], rows: Iterable[tuple[Any, ...]]
-    ) -> None:
-        """Add rows, numbers and all, within a transaction."""
-        self.run("PRAGMA defer_foreign_keys = ON")
-        names, places = ", ".join(columns), ", ".join("?" * len(columns))
-        self._connection.executemany(
-            f"INSERT INTO {table} ({names}) VALUES ({places})",  # noqa: S608 (names of our tables)
-            rows,
-        )
-
-    def discard(self) -> None:
-        """Leave the file to its folder."""
-
-    def begin(self, *, write: bool) -> None:
-        """Begin to write alone, or to read what is there now, whatever others write."""
-        self.run("BEGIN IMMEDIATE" if write else "BEGIN")
-
-    def commit(self) -> None:
-        """Sync to the disk what was written since the beginning."""
-        self.run("COMMIT")
-
-    def rollback(self) -> None:
-        """Let nothing have happened since the beginning."""
-        if self._connection.in_transaction:
-            self._connection.execute("ROLLBACK")
-
-    def state(self) -> tuple[int, int]:
-        """What changes when others write, and when this connection does."""
-        return self._pragma("data_version"), self._connection.total_changes
-
-    def check(self) -> None:
-        """Read every page; a bad one is a ``DamagedFolder`` with its remedy."""
-        for (verdict,) in self.run("PRAGMA integrity_check(1)"):
-            if verdict != "ok":
-                raise damaged(self.place, str(verdict))
-
-    def copy_to(self, path: Path) -> None:
-        """Write the store as it is at one moment, whole, while others write."""
-        self.run("VACUUM INTO ?", (str(path),))
-
-    def close(self) -> None:
-        """Close the file."""
-        self._connection.close()
-
-
-@contextmanager
-def transaction(engine: Embedded | Postgres, *, write: bool = True) -> Iterator[None]:
-    """Begin and commit, or roll back; one inside another is part of it."""
-    if engine.in_transaction:
-        yield
-        return
-    engine.begin(write=write)
-    try:
-        yield
-    except BaseException:
-        engine.rollback()
-        raise
-    if write:
-        engine.commit()
-    else:
-        engine.rollback()
 
 
 class Store:

@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Condition, Lock, RLock, Thread, local
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakSet, finalize
 
+from classmark.problems import Mistake
 from classmark.taxonomy.tree import Category, Taxonomy, taxonomy_of
 from classmark.workbench.deciding.queue import LOOKED_AT, Guesses, Queues
 from classmark.workbench.deciding.sheet import CategoryExamples, Sheet, Sheets, lay_out
@@ -23,6 +25,7 @@ from classmark.workbench.examples.open_searches import SearchCache
 from classmark.workbench.learning.live import Service
 from classmark.workbench.project import Project
 from classmark.workbench.settings import FILE, read_settings
+from classmark.workbench.store.schema import StoreInUse
 from classmark.workbench.team.jobs import Jobs
 
 if TYPE_CHECKING:
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
-
+LOG = logging.getLogger(__name__)
 
 MINUTES = 10
 HELD = 3  # documents that one person may have open at once
@@ -219,8 +222,11 @@ class Background:
         while not self._stop.is_set():
             try:
                 step()
+            except Mistake as problem:  # such as a store that is away for a while
+                LOG.warning("%s waits: %s", step.__name__, problem)
+                self._stop.wait(LOOK)
             except Exception:
-                logging.getLogger(__name__).exception("%s failed", step.__name__)
+                LOG.exception("%s failed", step.__name__)
                 self._stop.wait(LOOK)
 
     def _learn(self) -> None:
@@ -271,7 +277,7 @@ class Desk(Project):
 
     def __init__(self, folder: Path, *, begin: bool = True) -> None:
         self._thread = local()
-        self._opened: list[Store] = []
+        self._opened: WeakSet[Store] = WeakSet()
         self._opening, self._writing = Lock(), RLock()
         super().__init__(folder, shared=True)
         self._waiting: deque[tuple[Callable[[Project], Any], Future[Any]]] = deque()
@@ -300,13 +306,17 @@ class Desk(Project):
         self.background.stop()
         self.service.save()
         self.service.project.__exit__()
-        for store in self._opened:
+        for store in list(self._opened):
             store.close()
 
     def _open_store(self, *, shared: bool) -> Store:
-        store = self._thread.store = super()._open_store(shared=shared)
+        """Open a connection of the thread's own, which is closed when it ends."""
+        store = super()._open_store(shared=shared)
+        finalize(store, store.close).atexit = False
         with self._opening:
-            self._opened.append(store)
+            store.engine.require_same(next(iter(self._opened), store).engine)
+            self._opened.add(store)
+        self._thread.store = store
         return store
 
     @property
@@ -369,6 +379,8 @@ class Desk(Project):
                         written.set_exception(problem)
                     run("RELEASE one")
         except BaseException as problem:
+            if isinstance(problem, StoreInUse):  # nobody waits for it once more
+                together += [self._waiting.popleft() for _ in range(len(self._waiting))]
             for _, written in together:
                 if not written.done():
                     written.set_exception(problem)
@@ -499,4 +511,4 @@ class Desk(Project):
 def _tell_trouble(done: Future[Sheet]) -> None:
     """What went wrong before anybody asked is in the log; they will be told by then."""
     if not done.cancelled() and done.exception() is not None:
-        logging.getLogger(__name__).warning("not laid out: %s", done.exception())
+        LOG.warning("not laid out: %s", done.exception())

@@ -95,7 +95,8 @@ def test_only_so_many_are_let_in():
 
 
 @pytest.mark.parametrize(
-    ("path", "kind"), [("/api/v1/next", "application/json"), ("/decide", "text/html")]
+    ("path", "kind"),
+    [("/api/v1/next", "application/problem+json"), ("/decide", "text/html")],
 )
 def test_who_comes_beyond_is_told_to_come_again(path, kind):
     scope = {
@@ -161,10 +162,10 @@ def test_no_more_files_is_said_to_come_again(client, app, monkeypatch):
 
 
 def test_a_store_that_cannot_be_opened_for_too_many_files_says_so(monkeypatch):
-    from classmark.workbench.store import database
+    from classmark.workbench.store import schema
 
-    monkeypatch.setattr(database, "_may_open_none", lambda: True)
-    message = str(database.damaged("x.sqlite", "unable to open database file"))
+    monkeypatch.setattr(schema, "_may_open_none", lambda: True)
+    message = str(schema.damaged("x.sqlite", "unable to open database file"))
     assert message == (
         "x.sqlite cannot be opened (this process may open no more files): raise their "
         "number (ulimit -n), or try again in a moment"

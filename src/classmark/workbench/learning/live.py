@@ -6,15 +6,16 @@ made on them, so that reading it again gives the same ranker.
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from copy import copy
 from dataclasses import asdict, replace
+from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from classmark.arrays import Floats
 from classmark.problems import Mistake
@@ -37,8 +38,6 @@ from classmark.workbench.settings import LearningSettings, with_loss
 from classmark.workbench.store.log import LogReplay
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from classmark.workbench.learning.train import TrainedModel
     from classmark.workbench.project import Project
     from classmark.workbench.store.log import JudgedRecord, LogEntry
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
 
 
 KEPT = 2
+LEFT = 24 * 3600.0  # seconds after which nobody goes on with what was begun
 AT_ONCE = 64  # re-visits while nobody may ask
 BUDGET = 0.010  # seconds of re-visits after a decision
 USUAL_C = 3.0  # from nothing, without a center
@@ -59,6 +59,15 @@ Writing = Callable[[], AbstractContextManager[object]]
 
 class Overtaken(Mistake):
     """Another has learned the same acts meanwhile: open the learner anew."""
+
+
+def _new_in(folder: Path) -> Path:
+    """Name a folder that no other thread or process writes; remove what one left."""
+    for left in folder.glob(".*.new"):
+        with suppress(FileNotFoundError):  # another removes it, or has put it in place
+            if time.time() - left.stat().st_mtime > LEFT:
+                shutil.rmtree(left)
+    return folder / f".{uuid4().hex}.new"
 
 
 class LiveLearner:
@@ -147,8 +156,7 @@ class LiveLearner:
     def save(self) -> None:
         """Keep the ranker for the next process, unless another model is in service."""
         lives = self.project.lives
-        new = lives.folder / f".{os.getpid()}.new"
-        shutil.rmtree(new, ignore_errors=True)
+        new = _new_in(lives.folder)
         facts = {
             "base": self.base,
             "settings": self.settings,

@@ -79,7 +79,7 @@ class Living:
         elif isinstance(answer, list):
             for value in answer[:20]:
                 self.remember(value, room, name)
-        elif isinstance(answer, str | int) and answer not in self.never:
+        elif isinstance(answer, str | int) and answer not in {*self.never, ""}:
             for pool in (self.pools[name], self.pools[room, name]):
                 pool.append(answer)
                 del pool[:-200]

@@ -7,15 +7,15 @@ made on them, so that reading it again gives the same ranker.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import time
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from copy import copy
 from dataclasses import asdict, dataclass, field, replace
 from threading import RLock
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import numpy as np
 
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
 
 KEPT = 2
+LEFT = 24 * 3600.0  # seconds after which nobody goes on with what was begun
 AT_ONCE = 64  # re-visits while nobody may ask
 BUDGET = 0.010  # seconds of re-visits after a decision
 USUAL_C = 3.0  # from nothing, without a center
@@ -72,6 +73,15 @@ class Overtaken(Mistake):
 
 class LostOrigin(Mistake):
     """There is no moment to go back to."""
+
+
+def _new_in(folder: Path) -> Path:
+    """Name a folder that no other thread or process writes; remove what one left."""
+    for left in folder.glob(".*.new"):
+        with suppress(FileNotFoundError):  # another removes it, or has put it in place
+            if time.time() - left.stat().st_mtime > LEFT:
+                shutil.rmtree(left)
+    return folder / f".{uuid4().hex}.new"
 
 
 @dataclass(slots=True)
@@ -284,8 +294,7 @@ class LiveLearner:
     def save(self) -> None:
         """Keep the ranker for the next process, unless another model is in service."""
         lives = self.project.lives
-        new = lives.folder / f".{os.getpid()}.new"
-        shutil.rmtree(new, ignore_errors=True)
+        new = _new_in(lives.folder)
         self.ranker.save(new, self._saved_facts())
         with self.writing():
             if base_of(self.project) != self.base:

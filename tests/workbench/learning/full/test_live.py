@@ -1,8 +1,10 @@
 """Decisions are learned at once, by every process alike, and taken back."""
 
+import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -286,6 +288,34 @@ def test_two_processes_at_once_do_no_harm(tmp_path):
         assert project.store.counts()["judgments in the log"] == 40
         assert rebuild(project).rows[0]["difference"] == 0.0
         assert wrong_lessons(project) == []
+
+
+def test_two_threads_save_at_once(project):
+    """As a server's training and its background do."""
+    teach_all(project)
+
+    def save(_):
+        with Project(project.folder) as own:
+            learner = open_learner(own)
+            for _ in range(10):
+                learner.save()
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(save, range(4)))
+    assert not unlearned(open_learner(project))
+    assert len(project.lives.numbers()) <= 3
+    assert not list(project.lives.folder.glob(".*"))
+
+
+def test_what_a_killed_one_left_is_removed_after_a_day(project):
+    teach_all(project)
+    old, new = (project.lives.folder / f".{name}.new" for name in ("old", "new"))
+    for left in (old, new):
+        left.mkdir()
+    os.utime(old, (0, 0))
+    open_learner(project).save()
+    assert not old.exists()
+    assert new.exists()
 
 
 def test_training_meanwhile_is_not_undone_by_an_older_ranker(project):

@@ -104,12 +104,12 @@ def _taken(threads: int, connections: int) -> int:
     return PER_THREAD * threads + connections + REFUSED
 
 
-def _open_files(wanted: int) -> int:
-    """How many files may be open; more, up to the wanted, where we may say so."""
+def _open_files(needed: int) -> int:
+    """How many files may be open; more, up to the needed, where we may say so."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    allowed = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
     if soft == resource.RLIM_INFINITY or soft >= allowed:
-        return wanted if soft == resource.RLIM_INFINITY else soft
+        return needed if soft == resource.RLIM_INFINITY else soft
     resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
     return allowed
 

@@ -18,6 +18,8 @@ from classmark.hierarchies.flat import NodeRanker
 from classmark.hierarchies.rerank import VotedRanker, Votes
 from classmark.hierarchies.top_down import TopDownRanker
 from classmark.rankers.calibration import Calibrator
+from classmark.rankers.linear import FixedRanker
+from classmark.weighting.vectorizer import FixedVectorizer
 
 TREE = classmark.Taxonomy(
     [("r", "food"), ("r", "bees"), ("food", "bread"), ("food", "jam")]
@@ -75,7 +77,9 @@ CASES = [
     (TopDownRanker(TREE, NAMED), *BY_LABELS),
 ]  # fmt: skip
 #: These hold what is fitted, or learn row by row.
-OTHERS = {VotedRanker, RunningRocchio, classmark.LiveVectorizer}
+OTHERS = {
+    VotedRanker, RunningRocchio, classmark.LiveVectorizer, FixedRanker, FixedVectorizer,
+}  # fmt: skip
 
 SEARCHED = [
     (classmark.Rocchio(), {"gamma": [0.0, 4.0]}, LABELS),

@@ -344,7 +344,7 @@ class Machines:
         mark = folder / f".seen-{uuid4().hex}"
         mark.write_bytes(b"")
         try:
-            seen = self.client.run(Path.exists, mark.absolute())
+            seen = self.client.run(_sees, str(mark.absolute()))
         finally:
             mark.unlink()
         if blind := [worker for worker, visible in seen.items() if not visible]:
@@ -439,3 +439,7 @@ class Machines:
 
 def _same(thing: T) -> T:
     return thing
+
+
+def _sees(path: str) -> bool:
+    return Path(path).exists()

@@ -13,7 +13,7 @@ from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.workbench.deciding.decide import next_for, note_on, skip_for, undo_for
 from classmark.workbench.deciding.queue import QueueChoice, queue
-from classmark.workbench.learning import live
+from classmark.workbench.learning import train as training
 from classmark.workbench.learning.train import train
 from classmark.workbench.team.desk import HELD, KEPT, Claims, Desk, Events
 from classmark.workbench.team.jobs import STOPPED
@@ -258,13 +258,13 @@ def test_a_job_that_fails_says_why(desk, caplog):
 
 def test_a_model_that_can_be_learned_from_only_later(desk, monkeypatch):
     """Training puts a model in service a little before what learns on from it."""
-    plain, go_on = live.from_model, Flag()
+    plain, go_on = training.from_model, Flag()
 
     def later(*arguments):
         assert go_on.wait(30)
         return plain(*arguments)
 
-    monkeypatch.setattr(live, "from_model", later)
+    monkeypatch.setattr(training, "from_model", later)
     job = desk.jobs.start("train", train)
     while desk.service.base != "000001":
         assert desk.learned(30)

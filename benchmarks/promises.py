@@ -81,6 +81,14 @@ PROMISES = (
         ("tests/laws/test_acts.py",),
     ),
     Promise(
+        23,
+        "what is undone is as never seen",
+        "20,000 lives of a project (acts, undone and brought back, changes of "
+        "categories, imports, replaced texts, trainings): the scores of one that never "
+        "saw what was undone, to the bit",
+        ("tests/laws/test_undo.py",),
+    ),
+    Promise(
         8,
         "no answer is an accident",
         "10,000 generated requests, and 10,000 on one living project that use what "

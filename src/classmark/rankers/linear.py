@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from classmark.arrays import Csr, Floats, Ints, Rows, rows_from
+from classmark.arrays import Array, Csr, Floats, Ints, Rows, rows_from
 from classmark.estimator import Estimator, parameters, renamed
 from classmark.kernels import scores_of
 from classmark.preferences.graph import Loss
@@ -94,6 +94,15 @@ class LinearRanker(Estimator, ABC):
     def weight_bytes(self) -> int:
         """What learning takes for each feature and category; 0 where it is sparse."""
         return 0
+
+    @property
+    def supports(self) -> dict[str, Array]:
+        """Arrays that scores need beside the weights; none where they are linear."""
+        return {}
+
+    @supports.setter
+    def supports(self, arrays: Mapping[str, Array]) -> None:
+        """Have the arrays of a saved ranker."""
 
     @abstractmethod
     def fit(self, X: Any, Y: Any) -> Self:

@@ -57,5 +57,5 @@ def test_a_folder_without_its_support_documents_is_refused_when_opened(tmp_path)
 
 
 def test_a_center_needs_features():
-    with pytest.raises(Mistake, match="center is 1.0 beside a kernel"):
+    with pytest.raises(Mistake, match=r"center is 1\.0 beside a kernel"):
         trained(kernel="rbf", center=1.0)

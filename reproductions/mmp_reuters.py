@@ -27,7 +27,7 @@ from classmark.measures import (
 )
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
-from classmark.progress import spread, track
+from classmark.progress import spread
 from classmark.rankers.linear import LinearRanker, Rocchio
 from classmark.rankers.online import MMP, CategoryPerceptron
 from classmark.weighting.vectorizer import Vectorizer, select_features
@@ -205,14 +205,8 @@ def select_terms(
     A topic's terms are those with a positive weight for it. (This reading of the paper
     gives as many features as it had; 2.5 % of all terms would be three times as many.)
     """
-    chosen: list[Ints] = []
-    belongs = labels_from(labels, len(X), n_labels).to_scipy().tocsc()
-    for label in track(range(n_labels), "selecting terms", n_labels):
-        own = belongs[:, [label]]
-        positive = len(select_features(X, own, X.width, 1.0))
-        kept = max(least, int(np.ceil(SHARE * positive)))
-        chosen.append(select_features(X, own, kept, 0.0))
-    return np.unique(np.concatenate(chosen))
+    Y = labels_from(labels, len(X), n_labels)
+    return select_features(X, Y, least, SHARE, of="positive")
 
 
 def taught(

@@ -20,10 +20,14 @@ import numpy as np
 from classmark.arrays import Floats, Ints, Rows, keep_columns, rows_from
 from classmark.corpus.documents import folds
 from classmark.evaluation.figures import learning_curves, learning_panel
-from classmark.measures import category_ranking_per_document, paired_t_test
+from classmark.measures import (
+    category_ranking,
+    category_ranking_per_document,
+    paired_t_test,
+)
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
-from classmark.progress import spread, track
+from classmark.progress import spread
 from classmark.rankers.linear import LinearRanker, Rocchio
 from classmark.rankers.online import MMP, CategoryPerceptron
 from classmark.weighting.vectorizer import Vectorizer, select_features
@@ -40,12 +44,13 @@ COLUMNS = {
     "coverage": 1.0,
     "average_precision": 1.0,
     "max_f1": 1.0,
+    "curve_max_f1": 1.0,  # of a fold, the paper's MaxF1
 }
-HIGHER = ("average_precision", "max_f1")
+HIGHER = ("average_precision", "max_f1", "curve_max_f1")
 PAPER: dict[str, tuple[float | None, ...]] = {
-    "Rocchio": (None, None, None, 14.48, 1.29, 0.90, 0.85),
-    "perceptron": (15.71, 4.87, 3.13, 9.59, 4.27, 0.91, 0.89),
-    "MMP loss 3": (19.13, 0.92, 0.60, 14.51, 0.96, 0.90, 0.84),
+    "Rocchio": (None, None, None, 14.48, 1.29, 0.90, None, 0.85),
+    "perceptron": (15.71, 4.87, 3.13, 9.59, 4.27, 0.91, None, 0.89),
+    "MMP loss 3": (19.13, 0.92, 0.60, 14.51, 0.96, 0.90, None, 0.84),
 }
 LEARNERS: dict[str, Callable[[], LinearRanker]] = {  # in the order of the days
     "Rocchio": Rocchio,
@@ -177,6 +182,8 @@ def _fold_measured(
             losses[name] = getattr(ranker, "losses_")  # noqa: B009 - of two classes
         scores = ranker.decision_function(fold.test)
         found[name] = category_ranking_per_document(scores, truth)
+        of_curve = category_ranking(scores, truth, ["curve_max_f1"])["curve_max_f1"]
+        found[name]["curve_max_f1"] = np.full(len(truth), of_curve)
     return (fold.words, fold.train.width), found, losses
 
 
@@ -198,14 +205,8 @@ def select_terms(
     A topic's terms are those with a positive weight for it. (This reading of the paper
     gives as many features as it had; 2.5 % of all terms would be three times as many.)
     """
-    chosen: list[Ints] = []
-    belongs = labels_from(labels, len(X), n_labels).to_scipy().tocsc()
-    for label in track(range(n_labels), "selecting terms", n_labels):
-        own = belongs[:, [label]]
-        positive = len(select_features(X, own, X.width, 1.0))
-        kept = max(least, int(np.ceil(SHARE * positive)))
-        chosen.append(select_features(X, own, kept, 0.0))
-    return np.unique(np.concatenate(chosen))
+    Y = labels_from(labels, len(X), n_labels)
+    return select_features(X, Y, least, SHARE, of="positive")
 
 
 def taught(
@@ -321,7 +322,8 @@ def rounds_report(table: Table) -> Reproduction:
         rows,
         table.claims,
         partial(learning_curves, panels, title="Mean loss up to a training document"),
-        "measured (published); losses 1 and 3 and one-error × 100; "
+        "measured (published); losses 1 and 3 and one-error × 100; max_f1 by document, "
+        "curve_max_f1 of mean precision and recall, as the paper's seems to be; "
         f"{table.documents:,} documents, {table.topics} topics, {table.words:,.0f} "
         f"words in a fold (the paper's: {PAPER_WORDS:,}), {table.features:,.0f} "
         f"selected ({PAPER_FEATURES:,})",

@@ -25,11 +25,16 @@ def graph_of(rng, k):
     return PreferenceGraph(k, turned)
 
 
-@given(SEEDS, KINDS, st.booleans(), st.sampled_from([None, 0.3, 10.0]))
-def test_theorem_1_at_every_iteration(seed, name, signed, C):
+@given(
+    *(SEEDS, KINDS, st.booleans()),
+    *(st.sampled_from([None, 0.3, 10.0]), st.sampled_from([0.0, 1e-6, 0.1, 1.0, 30.0])),
+)
+def test_theorem_1_at_every_iteration(seed, name, signed, C, epsilon):
     """Each update lowers the loss by (1/ρ) Σ (√W+ − √W−)² at least; so it never rises.
 
-    Word counts often leave one of W± at 0, where the update is cut.
+    With ε added to both of W±, A = W+ + ε and B = W− + ε, it is lowered by at least
+    (1/ρ) Σ (√A − √B)² (1 + ε/√(AB)). Word counts often leave one of W± at 0, where the
+    update without ε is cut.
     """
     rng = np.random.default_rng(seed)
     X = np.log1p(rng.poisson(0.8, (6, 5))) * (rng.choice([-1, 1], 5) if signed else 1)
@@ -38,11 +43,14 @@ def test_theorem_1_at_every_iteration(seed, name, signed, C):
     W, rho = np.zeros(documents.shape), widest(documents, C)
     state = survey(documents, W, C)
     for _ in range(12):
-        # Theorem 1, times ρ: Σ_j (√W+_j − √W−_j)²
-        least_fall = np.square(np.sqrt(state.down) - np.sqrt(state.up)).sum()
+        A, B = state.down + epsilon, state.up + epsilon
+        falls = np.square(np.sqrt(A) - np.sqrt(B))  # Theorem 1, times ρ
+        if epsilon:
+            falls *= 1 + epsilon / np.sqrt(A * B)
+        least_fall = falls.sum()
         if not least_fall:
             break
-        W = W - state.step / rho
+        W = W - state.step(epsilon) / rho
         after = survey(documents, W, C)
         rounding = 1e-12 * max(1.0, state.objective)
         fall = state.objective - after.objective

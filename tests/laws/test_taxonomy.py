@@ -66,6 +66,43 @@ def test_nearest_is_the_least_distance(tree, data):
     assert near.tolist() == [min(tree.distance(v, s) for s in sources) for v in tree]
 
 
+def ups(dag, node):
+    """Fewest edges up to each ancestor, by any parents; None is the virtual root."""
+    steps = {node: 0}
+    queue = [node]
+    for each in queue:
+        for parent in dag.parents(each) or ([None] if each is not None else []):
+            if steps.get(parent, 99) > steps[each] + 1:
+                steps[parent] = steps[each] + 1
+                if parent is not None:
+                    queue.append(parent)
+    return steps
+
+
+@given(GRAPHS, st.data())
+def test_nearest_over_all_parents_meets_in_a_common_ancestor(dag, data):
+    sources = data.draw(st.lists(st.sampled_from(dag.nodes), min_size=1))
+    each = {node: ups(dag, node) for node in dag}
+    expected = [
+        min(
+            steps + each[source][above]
+            for source in sources
+            for above, steps in each[node].items()
+            if above in each[source]
+        )
+        for node in dag
+    ]
+    assert dag.nearest(dag.numbers(sources)).tolist() == expected
+
+
+@given(TREES, st.data())
+def test_in_a_tree_nearest_is_the_tree_distance(tree, data):
+    sources = tree.numbers(data.draw(st.lists(st.sampled_from(tree.nodes))))
+    assert np.array_equal(
+        tree.nearest(sources), nearest_distances(tree.lineage, sources)
+    )
+
+
 @given(TREES, st.data(), st.integers(2, 6))
 def test_layers_partition_the_leaves(tree, data, number):
     correct = data.draw(st.lists(st.sampled_from(tree.leaves), min_size=1, unique=True))

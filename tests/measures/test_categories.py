@@ -175,6 +175,24 @@ def test_all_labels_or_none():
     }
 
 
+def test_max_f1_of_the_curve_by_hand():
+    """Ranks 1 and 3 of one label each: at r = 1 P = R = ½; at 3 P = ⅓, R = 1."""
+    result = category_ranking(
+        [[3.0, 2.0, 1.0]] * 2, [[0], [2]], ["CurveMaxF1", "MaxF1", "AP"]
+    )
+    assert result["CurveMaxF1"] == pytest.approx(1 / 2)
+    assert result["MaxF1"] == pytest.approx((1 + 2 / 4) / 2)
+    assert result["AP"] == pytest.approx((1 + 1 / 3) / 2)
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_max_f1_of_the_curve_equals_its_oracle(tied):
+    scores, Y = draw(12, tied=tied)
+    expected = slow.curve_max_f1(scores.tolist(), [y.tolist() for y in Y])
+    measured = category_ranking(scores, Y, ["curve_max_f1"])["curve_max_f1"]
+    assert measured == pytest.approx(expected)
+
+
 def test_the_zero_model_errs_on_every_pair():
     result = category_ranking(np.zeros((2, 5)), [[0], [1, 2]])
     assert (result["loss1"], result["loss2"], result["loss3"]) == (1, 5, 1)

@@ -39,6 +39,7 @@ def test_a_name_parses_to_what_it_prints(measure):
         ("one_error", "OneError"),
         ("average_precision", "AP"),
         ("max_f1", "MaxF1"),
+        ("curve_max_f1", "CurveMaxF1"),
         ("f1(Macro)", "F1(macro)"),
         (" Coverage ", "Coverage"),
     ],

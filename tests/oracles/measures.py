@@ -56,6 +56,18 @@ def document_measures(scores, relevant):
     return values
 
 
+def curve_max_f1(scores, Y):
+    """The best F1 of precision and recall at one rank, averaged over documents."""
+    ranked = [(order(row), set(labels)) for row, labels in zip(scores, Y, strict=True)]
+    return max(
+        f1(
+            np.mean([precision(best, labels, r) for best, labels in ranked]),
+            np.mean([recall(best, labels, r) for best, labels in ranked if labels]),
+        )
+        for r in range(1, len(scores[0]) + 1)
+    )
+
+
 def category_ranking(scores, Y):
     each = [document_measures(s, y) for s, y in zip(scores, Y, strict=True)]
     names = {name for values in each for name in values}

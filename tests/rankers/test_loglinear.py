@@ -57,7 +57,13 @@ def test_a_contradiction_between_documents_is_split():
 
 def test_clone_keeps_every_parameter():
     given = LogLinearRanker(
-        "dominated", solver="boosting", max_iter=7, C=2.0, tol=0.1, penalty="natural"
+        "dominated",
+        solver="boosting",
+        max_iter=7,
+        C=2.0,
+        tol=0.1,
+        penalty="natural",
+        smoothing=0.5,
     )
     assert clone(given).get_params() == given.get_params()
     assert LogLinearRanker(solver="boosting", max_iter=1000).get_params()["C"] is None

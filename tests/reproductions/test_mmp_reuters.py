@@ -111,6 +111,10 @@ def test_every_method_is_cross_validated():
     report = rounds_report(table)
     assert "(15.71)" in report.rows[1]["loss1"]
     assert "120 documents, 4 topics" in report.note
+    assert "(0.89)" in report.rows[1]["curve_max_f1"]
+    assert "(" not in report.rows[1]["max_f1"]
+    perceptron = by_name["perceptron"].measures
+    assert perceptron["curve_max_f1"] < perceptron["max_f1"]
 
 
 def test_words_and_features_come_from_the_training_fold():

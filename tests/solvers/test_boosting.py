@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from classmark.arrays import rows_from
+from classmark.measures.categories import category_ranking
 from classmark.preferences.graph import NAMES, PreferenceGraph, decompose
 from classmark.preferences.losses import loss_from
 from classmark.problems import Mistake
@@ -65,7 +66,7 @@ def test_one_step_by_hand():
     assert state.down.tolist() == [[0.0, 1.0]]
     assert state.up.tolist() == [[1.0, 0.0]]
     assert widest(documents) == 4
-    found = boost(documents, max_iter=1)
+    found = boost(documents, max_iter=1, smoothing=0.0)
     assert found.weights.tolist() == [[LARGEST_STEP / 4, -LARGEST_STEP / 4]]
     assert found.losses == [pytest.approx(math.log1p(math.exp(-LARGEST_STEP)))]
 
@@ -74,8 +75,58 @@ def test_step_is_half_the_log_of_the_ratio():
     documents = DocumentLoss(
         rows_from([[1.0], [1.0], [1.0]]), loss_from([[0], [0], [1]])
     )
-    step = survey(documents, np.zeros((1, 2))).step
+    step = survey(documents, np.zeros((1, 2))).step()
     assert step == pytest.approx(np.array([[-0.5, 0.5]]) * math.log(2))
+
+
+def test_smoothing_adds_a_share_of_the_documents_to_both_sides():
+    """Three documents, all for label 0: W+ = 0 and W− = 3/2, by document 0 and ½."""
+    documents = DocumentLoss(rows_from([[1.0]] * 3), loss_from([[0]] * 3, n_labels=2))
+    by_itself, by_number = (
+        boost(documents, max_iter=1, smoothing=smoothing) for smoothing in ("auto", 0.1)
+    )
+    step = 0.5 * math.log((1 / 2 + 1 / 3) / (1 / 3)) / 2
+    assert by_itself.weights == pytest.approx(np.array([[step, -step]]))
+    step = 0.5 * math.log((1 / 2 + 0.1) / 0.1) / 2
+    assert by_number.weights == pytest.approx(np.array([[step, -step]]))
+
+
+def test_with_a_penalty_no_smoothing_is_needed():
+    X, graphs = problem(2)
+    documents = DocumentLoss(rows_from(X), loss_from(graphs, "domination"))
+    usual = boost(documents, C=3.0, max_iter=5)
+    printed = boost(documents, C=3.0, max_iter=5, smoothing=0.0)
+    assert np.array_equal(usual.weights, printed.weights)
+
+
+def documents_with_rare_words(rng, n):
+    """Three labels of ten words each; half of the documents have ten rare words, too.
+
+    A rare word says nothing, and is in three documents of 200, often of one label.
+    """
+    labels = rng.integers(0, 3, n)
+    X = np.zeros((n, 630))
+    for row, label in zip(X, labels, strict=True):
+        chances = np.where(np.arange(30) // 10 == label, 0.06, 0.02)
+        row[rng.choice(30, 3, p=chances)] = 1.0
+        row[30 + rng.integers(0, 600, rng.choice([0, 10]))] = 1.0
+    return X, labels[:, np.newaxis].tolist()
+
+
+def test_rare_words_do_not_run_away():
+    """At a smaller training loss, unseen documents still have far fewer errors."""
+    rng = np.random.default_rng(3)
+    X, Y = documents_with_rare_words(rng, 200)
+    unseen, answers = documents_with_rare_words(rng, 500)
+    documents = DocumentLoss(rows_from(X), loss_from(Y, "dis", n_labels=3))
+    printed = boost(documents, max_iter=8, smoothing=0.0)
+    smoothed = boost(documents, max_iter=100)
+    assert smoothed.losses[-1] < printed.losses[-1]
+    before, after = (
+        category_ranking(unseen @ solution.weights, answers)["loss3"]
+        for solution in (printed, smoothed)
+    )
+    assert after < 0.75 * before
 
 
 def test_with_the_penalty_boosting_and_lbfgs_meet():
@@ -94,6 +145,13 @@ def test_without_edges_nothing_moves():
     found = boost(documents)
     assert found.losses == []
     assert not found.weights.any()
+
+
+@pytest.mark.parametrize("smoothing", ["some", -0.1, math.inf, math.nan])
+def test_a_smoothing_that_is_none_is_refused(smoothing):
+    documents = DocumentLoss(rows_from([[1.0]]), loss_from([[0]]))
+    with pytest.raises(Mistake, match=r"smoothing is .*: give \"auto\", or a number"):
+        boost(documents, smoothing=smoothing)
 
 
 def test_mistake_is_named():

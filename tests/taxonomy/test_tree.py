@@ -119,6 +119,37 @@ def test_equality_is_of_nodes_and_edges(tree):
     assert tree != "tree"
 
 
+def test_layers_follow_every_parent():
+    """Bees are under insects and, second, under farming, beside cows.
+
+    From bees: ants 2 (insects), cows 2 (farming), oaks 4 (insects, life, plants);
+    banks 4 (farming, work, trade). By the first parents alone cows would be 6 away.
+    """
+    edges = [
+        *(("life", "insects"), ("life", "plants"), ("work", "farming")),
+        *(("work", "trade"), ("insects", "bees"), ("insects", "ants")),
+        *(("plants", "oaks"), ("farming", "cows"), ("trade", "banks")),
+        ("farming", "bees"),
+    ]
+    dag = Taxonomy(edges)
+    assert dag.preference_layers(["bees"], layers=4) == [
+        ["bees"],
+        ["ants", "cows"],
+        ["oaks", "banks"],
+    ]
+    assert dag.preference_layers(["cows"], layers=5) == [
+        ["cows"],
+        ["bees"],
+        ["banks"],
+        ["ants", "oaks"],
+    ]
+
+
+def test_a_correct_inner_category_of_two_parents_is_diverted_once():
+    dag = Taxonomy([("r", "a"), ("r", "b"), ("a", "x"), ("b", "x"), ("x", 1), ("b", 2)])
+    assert dag.preference_layers(["x"], layers=4) == [[Dummy("x")], [1], [2]]
+
+
 def test_layers(tree):
     assert tree.preference_layers(["bees"]) == [["bees"], ["ants"], ["birds", "music"]]
     assert tree.preference_layers(["bees"], layers=2) == [

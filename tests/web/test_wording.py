@@ -37,7 +37,7 @@ ALONE_IN = {
     "workbench/examples/like.py": {"--file ", "an online search", "none yet"},
     "workbench/examples/screening.py": {"--yes, --no or --skip", "none yet"},
     "workbench/examples/searches.py": {"classmark like --ex", "classmark screen"},
-    "workbench/learning/fit.py": {"use --", "use a tree", "--select"},
+    "workbench/learning/fit.py": {"use --", "use a tree", "--select", "--slope has no"},
     "workbench/search/index.py": {"name it with --project ", "index FILE --to "},
     "workbench/search/rankers.py": {"classmark search orders by", "none yet"},
     "workbench/search/search.py": {

@@ -75,3 +75,14 @@ def test_frequent_terms():
 def test_mistakes(call, message):
     with pytest.raises(Mistake, match=message):
         call()
+
+
+def test_a_fraction_of_the_positive_terms_of_each_label():
+    """Label 0 has positive weights for 80 terms, 1 for 20: of each a tenth."""
+    X = np.zeros((2, 100))
+    X[0, :80], X[1, 80:] = np.arange(80, 0, -1), np.arange(20, 0, -1)
+    chosen = select_features(X, [[0], [1]], 0, 0.1, of="positive")
+    assert chosen.tolist() == [*range(8), 80, 81]
+    assert len(select_features(X, [[0], [1]], 0, 0.1)) == 20
+    with pytest.raises(Mistake, match="of is 'some': use 'all' or 'positive'"):
+        select_features(X, [[0], [1]], of="some")

@@ -46,7 +46,9 @@ def test_an_empty_directory_may_be_used_and_a_full_one_not(tmp_path):
     "settings",
     [
         Settings('quotes " and \\ and é', TextSettings("words", ("title", "body"))),
-        Settings("x", learning=LearningSettings("pivoted", 3, "perceptron")),
+        Settings(
+            "x", learning=LearningSettings("pivoted", "none", 0.5, 3, "perceptron")
+        ),
     ],
 )
 def test_settings_are_read_back_as_written(tmp_path, settings):

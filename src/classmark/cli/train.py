@@ -49,6 +49,17 @@ class LearnerOptions:
 
 
 @options
+class WeightingOptions:
+    """Settings of [learning], for this once: how much a word counts."""
+
+    weighting: str | None = option(
+        "binary, count, tf, log, tfidf, log-tfidf or pivoted"
+    )
+    norm: str | None = option("auto, l2 or none: whether weights have length 1.")
+    slope: float | None = option("Of pivoted: how much length counts, from 0 to 1.")
+
+
+@options
 class StrategyOptions:
     """Settings of [learning], for this once: what is made of the tree."""
 
@@ -68,11 +79,12 @@ def train(
     project: Project = FOLDER,
     learner: LearnerOptions,
     select: bool = flag("Choose C by cross-validation.", "--select"),
+    weighting: WeightingOptions,
     strategy: StrategyOptions,
     machines: MachineOptions,
 ) -> Trained:
     """Train a category ranker on the project's labels and put it in service."""
-    changes = vars(learner) | vars(strategy)
+    changes = vars(learner) | vars(weighting) | vars(strategy)
     settings = fit.changed(project, changes)
     fit.require_effect(project, [settings], changes)
     with machines.started() as workers:

@@ -9,11 +9,11 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from classmark.problems import Mistake, worded
+from classmark.problems import Mistake, UnreadableFile, worded
 from classmark.progress import track
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from classmark.formats.records import Record
 
@@ -102,11 +102,33 @@ READERS = {
 
 
 def read_records(path: Path | str, format: str | None = None) -> Iterator[Record]:  # noqa: A002 - the word users know
-    """Yield the records of a file or folder; ``format`` is a name of ``READERS``."""
+    """Yield the records of a file or folder; ``format`` is a name of ``READERS``.
+
+    One that holds none is refused when it has been read.
+    """
     name = guess_format(path) if format is None else format
     if name not in READERS:
         raise Mistake(f"format={name!r} is not known: use one of {', '.join(READERS)}")
-    return iter(track(READERS[name].read(path), f"reading {path}"))
+    return some_of(track(READERS[name].read(path), f"reading {path}"), path, name)
+
+
+def some_of(
+    records: Iterable[Record], path: Path | str, name: str = ""
+) -> Iterator[Record]:
+    """Yield the records; refuse the file or folder if there is none.
+
+    name : of the format, where one is known.
+    """
+    record = None
+    for record in records:
+        yield record
+    if record is None:
+        texts = name in {"folder", "annif-folder"}
+        wrong = "no file whose name ends in .txt" if texts else "no document"
+        remedy = worded("give --format (format=)")
+        raise UnreadableFile(
+            path, None, f"there is {wrong} in it: give another one, or {remedy}"
+        )
 
 
 def guess_format(path: Path | str) -> str:

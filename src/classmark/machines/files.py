@@ -16,11 +16,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from glob import has_magic
 from hashlib import blake2b
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, NamedTuple, cast
 
-from classmark.formats import READERS, guess_format, read_records
+from classmark.formats import READERS, guess_format, some_of
 from classmark.formats.jsonl import records_in
 from classmark.formats.records import Record
 from classmark.formats.text_files import (
@@ -311,7 +311,7 @@ def numbered_records(partition: Partition) -> Iterator[tuple[int | None, Record]
         with opened(address) as raw:
             yield from read_lines(raw, address, begin, end)
     else:
-        for record in read_records(address, partition.format):
+        for record in READERS[partition.format].read(address):
             yield None, record
 
 
@@ -332,10 +332,11 @@ def place_of(sources: Sequence[Any], number: int) -> tuple[str, int | None] | No
 
 
 def read_files(paths: Paths, format_: str | None = None) -> Iterator[Record]:
-    """Yield the records of files, one after the other, here."""
-    for piece in files_of(paths, format_).cut(1 << 62):
-        for partition in piece:
-            yield from read_partition(partition)
+    """Yield the records of files, one after the other, here; some may hold none."""
+    partitions = chain.from_iterable(files_of(paths, format_).cut(1 << 62))
+    records = chain.from_iterable(map(read_partition, partitions))
+    several = [paths] if isinstance(paths, str | Path) else paths
+    yield from some_of(records, ", ".join(map(str, several)), format_ or "")
 
 
 def is_one(paths: Paths, format_: str | None = None) -> bool:

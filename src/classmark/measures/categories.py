@@ -295,7 +295,7 @@ MEANS = (
     *("Loss1", "Loss2", "Loss3", "OneError", "Coverage", "AP", "MaxF1"),
     *("Domination", "Dominated"),
 )
-KNOWN = (*MEANS, "P", "R", "nP")
+KNOWN = (*MEANS, "CurveMaxF1", "P", "R", "nP")
 NAMES = (
     *("loss1", "loss2", "loss3", "one_error"),
     *("coverage", "average_precision", "max_f1"),
@@ -370,8 +370,22 @@ class CategoryTally:
         self._require_labels()
         return np.cumsum(self._shares) / (self.documents - self.skipped)
 
+    def max_f1_of_curve(self) -> float:
+        """Return the largest 2·P(r)·R(r) / (P(r) + R(r)) over the ranks r.
+
+        P(r) is the mean over all documents of the precision of the first r labels, R(r)
+        that of the recall, over the documents with labels [CrammerSinger03]. One number
+        for all documents: unlike MaxF1 it may be below AP, since one r serves all.
+        """
+        recall = self.recall_at_rank()
+        some = recall > 0
+        R, P = recall[some], self.precision_at_rank(normalized=False)[some]
+        return float((2 * P * R / (P + R)).max())
+
     def _value(self, measure: Measure) -> float:
         self._require_labels()
+        if measure.name == "CurveMaxF1":
+            return self.max_f1_of_curve()
         if measure.name in MEANS and measure.cutoff is None:
             return self._sums[measure.name] / self._counts[measure.name]
         if measure.name == "AP":
@@ -403,7 +417,7 @@ def category_ranking(
 
     scores : (n, k), float32 or float64;  Y : n×k indicator (array or sparse), n lists
     of label indices, or Rows of grades;  measures : names, also ``P@5``, ``R@5``,
-    ``nP@5``.
+    ``nP@5``, and ``CurveMaxF1``, the best F1 of the averaged precision and recall.
 
     >>> result = category_ranking([[0.9, 0.5, 0.1], [0.9, 0.5, 0.1]], [[0], [0, 2]])
     >>> result["loss1"], result["average_precision"], result["coverage"]

@@ -294,6 +294,7 @@ _DECLARED = (
     Declaration("OneError", "SchapireSinger00", ("one_error",), larger_is_better=False),
     Declaration("Coverage", "SchapireSinger00", larger_is_better=False),
     Declaration("MaxF1", "CrammerSinger03", ("max_f1",)),
+    Declaration("CurveMaxF1", "CrammerSinger03", ("curve_max_f1",)),
     Declaration("nP", "AiolliSebastianiSperduti08", cutoff="must"),
     Declaration("F1", "VanRijsbergen79", averaged=True),
     Declaration("Precision", "VanRijsbergen79", averaged=True),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from classmark.arrays import Csr, Floats, Ints, Rows, rows_from
+from classmark.arrays import Array, Csr, Floats, Ints, Rows, rows_from
 from classmark.estimator import Estimator, parameters, renamed
 from classmark.kernels import scores_of
 from classmark.preferences.graph import Loss
@@ -21,6 +21,7 @@ from classmark.solvers.smooth import (
     MEMORY,
     DocumentLoss,
     Objective,
+    Smoothing,
     boost,
     minimise,
     require_penalty,
@@ -93,6 +94,15 @@ class LinearRanker(Estimator, ABC):
     def weight_bytes(self) -> int:
         """What learning takes for each feature and category; 0 where it is sparse."""
         return 0
+
+    @property
+    def supports(self) -> dict[str, Array]:
+        """Arrays that scores need beside the weights; none where they are linear."""
+        return {}
+
+    @supports.setter
+    def supports(self, arrays: Mapping[str, Array]) -> None:
+        """Have the arrays of a saved ranker."""
 
     @abstractmethod
     def fit(self, X: Any, Y: Any) -> Self:
@@ -249,6 +259,9 @@ class LogLinearRanker(LinearRanker):
         need not be unique, nor finite.
     penalty : "l2", ½‖W‖²; or "natural", Σ ln(1 + e^λ) + ln(1 + e^−λ) over all weights,
         which makes the optimum unique for boosting too [DekelShalevSinger03].
+    smoothing : of boosting's steps Λ = ½ ln((W+/m + s) / (W−/m + s)), W± being sums
+        over m documents; "auto": s = 1/m, or 0 with C. 0 is the step as printed, which
+        moves words of few documents furthest.
 
     loss_curve_ : L, without penalty, after each iteration;  n_iter_ : their number;
     objective_ : the value minimised.
@@ -267,6 +280,7 @@ class LogLinearRanker(LinearRanker):
     C: float | None = None
     tol: float = 1e-5
     penalty: Literal["l2", "natural"] = "l2"
+    smoothing: Smoothing = "auto"
 
     @property
     def weight_bytes(self) -> int:
@@ -292,7 +306,9 @@ class LogLinearRanker(LinearRanker):
         loss = loss_from(Y, self.loss, len(rows))
         documents, max_iter, tol = DocumentLoss(rows, loss), self.max_iter, self.tol
         if self.solver == "boosting":
-            solution = boost(documents, C=self.C, max_iter=max_iter, tol=tol)
+            solution = boost(
+                *(documents, self.smoothing), C=self.C, max_iter=max_iter, tol=tol
+            )
         else:
             objective = Objective(documents, self.C, self.penalty)
             solution = minimise(objective, max_iter=max_iter, tol=tol)

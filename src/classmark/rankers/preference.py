@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, replace
 from typing import Any, Self
@@ -49,6 +49,7 @@ from classmark.validation import require_numbers
 
 Problem = ImplicitDual | ExplicitDual | CompositeDual | SparseDual
 Words = tuple[NDArray[np.uint32], Array]
+SUPPORTS = ("values", "columns", "starts", "shape", "parts")  # as they are saved
 
 
 def decompositions(loss: Loss) -> Sequence[Loss]:
@@ -401,6 +402,31 @@ class PreferenceRanker(LinearRanker):
         similar = kernel_of(self)(rows_from(X).to_scipy(), self.documents_)
         return np.asarray(similar @ self.dual_coef_)
 
+    @property
+    def supports(self) -> dict[str, Array]:
+        """With a kernel, the documents that have a part in a score, and their parts."""
+        if self.kernel is None:
+            return {}
+        self._require_fitted()
+        some = np.flatnonzero(self.dual_coef_.any(axis=1))
+        rows = self.documents_[some].tocsr()
+        parts = (rows.data, rows.indices, rows.indptr, np.array(rows.shape))
+        return dict(zip(SUPPORTS, (*parts, self.dual_coef_[some]), strict=True))
+
+    @supports.setter
+    def supports(self, arrays: Mapping[str, Array]) -> None:
+        if self.kernel is None:
+            return
+        if not arrays.keys() >= set(SUPPORTS):
+            raise Mistake(
+                "this ranker has a kernel, and was saved without its support "
+                "documents: train it again and save it"
+            )
+        from scipy.sparse import csr_matrix
+
+        *parts, shape, self.dual_coef_ = (arrays[name] for name in SUPPORTS)
+        self.documents_ = csr_matrix(tuple(parts), shape=tuple(shape.tolist()))
+
     def evidence(self, X: Any, category: int) -> Evidence:
         """Each feature's part in a score; with a kernel there is no such part."""
         if self.kernel is not None:
@@ -417,6 +443,11 @@ class PreferenceRanker(LinearRanker):
         require_numbers(self, "max_documents", whole=True, or_none=True, least=1)
         require_numbers(self, "center", or_none=True)
         require_numbers(self, "time_budget", or_none=True, least=0)
+        if self.center is not None and self.kernel is not None:
+            raise Mistake(
+                f"center is {self.center} beside a kernel: prototypes are made of "
+                "features, use center=None or kernel=None"
+            )
         if self.class_weight not in (None, "balanced"):
             raise Mistake(
                 f"class_weight is {self.class_weight!r}: use None or 'balanced'"

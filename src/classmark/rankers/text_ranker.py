@@ -175,6 +175,12 @@ class TextRanker:
     def save(self, folder: Path, facts: dict[str, Any] | None = None) -> None:
         """Write everything as a new folder; ``facts`` are kept beside the settings."""
         stored, described = self.to_arrays(facts)
+        for name, value in described["parameters"].items():
+            if callable(value):
+                raise Mistake(
+                    f"{name} is a function, which cannot be saved: use a {name} that "
+                    "has a name"
+                )
         weights = self.ranker.weights_
         if isinstance(weights, np.ndarray):
             stored["weights"] = weights
@@ -184,6 +190,7 @@ class TextRanker:
             stored |= dict(zip(SPARSE, parts, strict=True))
         if self.ranker.thresholds_ is not None:
             stored["thresholds"] = self.ranker.thresholds_
+        stored |= prefixed("supports_", self.ranker.supports)
         kinds = {kind: name for name, kind in LEARNERS.items()}
         described["learner"] = self.ranker.kept_as[0] or kinds[type(self.ranker)]
         save(folder, FORMAT, VERSION, stored, described)
@@ -239,6 +246,7 @@ class TextRanker:
             weights: Any = csr_matrix(tuple(parts), shape=tuple(shape.tolist()))
             ranker.weights_ = weights
         ranker.thresholds_ = saved.arrays.get("thresholds")
+        ranker.supports = with_prefix("supports_", saved.arrays)
         return cls.from_arrays(saved, Vectorizer, ranker)
 
 

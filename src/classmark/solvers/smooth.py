@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,6 +26,7 @@ FALL, TURN = 1e-4, 0.9  # of the slope: what a step must gain, and leave
 TRIES = 40  # halvings or doublings of a step before rounding is to blame
 FLATTEST = 0.5  # of the mean curvature: the least that is assumed, without penalty
 PENALTIES = ("l2", "natural")
+Smoothing = float | Literal["auto"]
 
 
 class Sloped(Protocol):
@@ -45,6 +46,7 @@ class DocumentLoss:
 
     def __init__(self, rows: Rows, loss: LogLinearLoss) -> None:
         matrix = rows.to_scipy().astype(np.float64)
+        self.n_documents = len(rows)
         step = max(1, BLOCK // max(1, loss.n_labels))
         self._starts = range(0, len(rows), step)
         self.blocks = [matrix[start : start + step] for start in self._starts]
@@ -236,15 +238,17 @@ class LossState:
         """The largest slope |W+ − W−|."""
         return float(np.abs(self.down - self.up).max(initial=0.0))
 
-    @property
-    def step(self) -> Floats:
-        """Λ = ½ ln(W+/W−), no longer than 36.04; 0 where nothing pulls.
+    def step(self, epsilon: float = 0.0) -> Floats:
+        """Λ = ½ ln((W+ + ε) / (W− + ε)), no longer than 36.04; 0 where nothing pulls.
 
-        Where one of W± is 0 the best Λ is infinite. Cut at c it keeps the fraction
-        1 − 2e^−c of the fall that Theorem 1 promises: with c = −ln ε all but rounding.
+        Each step lowers the objective by at least
+        (1/ρ) Σ_j (√A − √B)² (1 + ε/√(AB)), A = W+_j + ε, B = W−_j + ε: never negative,
+        and 0 only where W+ = W−. With ε = 0 this is Theorem 1 [DekelManningSinger03];
+        where one of W± is 0 the best Λ is then infinite. Cut at c it keeps the fraction
+        1 − 2e^−c of the fall: with c = 36.04 all but rounding.
         """
         with np.errstate(divide="ignore"):
-            both = np.log(self.down), np.log(self.up)
+            both = np.log(self.down + epsilon), np.log(self.up + epsilon)
         pulled = (self.down > 0) | (self.up > 0)
         ratio = np.subtract(*both, out=np.zeros_like(self.down), where=pulled)
         return np.asarray(np.clip(0.5 * ratio, -LARGEST_STEP, LARGEST_STEP))
@@ -285,8 +289,23 @@ def survey(documents: DocumentLoss, W: Floats, C: float | None = None) -> LossSt
     return LossState(loss, objective, down, up)
 
 
+def smoothing_of(
+    smoothing: Smoothing, documents: DocumentLoss, C: float | None
+) -> float:
+    """The number that stands for a smoothing; refuse what is not known."""
+    if smoothing == "auto":
+        return 0.0 if C is not None else 1.0 / max(1, documents.n_documents)
+    if isinstance(smoothing, str) or not 0 <= smoothing < np.inf:
+        raise Mistake(
+            f'smoothing is {smoothing!r}: give "auto", or a number from 0; 0 is the '
+            "step as printed in the paper"
+        )
+    return float(smoothing)
+
+
 def boost(
     documents: DocumentLoss,
+    smoothing: Smoothing = "auto",
     *,
     C: float | None = None,
     max_iter: int = 1000,
@@ -294,12 +313,18 @@ def boost(
 ) -> Solution:
     """Minimise L, or the natural penalty + C·L, by parallel updates from W = 0.
 
-    W ← W − Λ/ρ, with Λ = ½ ln(W+/W−) for every weight at once. Each iteration lowers
-    L (with C: L + penalty/C) by at least (1/ρ) Σ_j (√W+_j − √W−_j)²
-    [DekelManningSinger03]. Stops when the largest slope |W+ − W−| is ``tol`` times that
-    of the start, or after ``max_iter`` iterations.
+    W ← W − Λ/ρ, with Λ = ½ ln((W+/m + s) / (W−/m + s)) for every weight at once, m
+    documents and the smoothing s [SchapireSinger00]; s = 0 is the step as printed in
+    [DekelManningSinger03], with which a word of few documents moves furthest. Each
+    iteration lowers L (with C: L + penalty/C), see ``LossState.step``. Stops when the
+    largest slope |W+ − W−| is ``tol`` times that of the start, or after ``max_iter``
+    iterations.
+
+    smoothing : s; "auto" is 1/m, and 0 with C, since the penalty pulls every weight
+    from both sides.
     """
     require_penalty("natural", C)
+    epsilon = documents.n_documents * smoothing_of(smoothing, documents, C)
     W = np.zeros(documents.shape)
     rho = widest(documents, C)
     state = survey(documents, W, C)
@@ -308,7 +333,7 @@ def boost(
     for _ in track(range(max_iter), "boosting", max_iter):
         if state.steepest <= enough:
             break
-        W -= state.step / rho
+        W -= state.step(epsilon) / rho
         state = survey(documents, W, C)
         losses.append(state.loss)
     objective = state.objective * (1.0 if C is None else C)

@@ -384,13 +384,50 @@ class Taxonomy:
         ]
         return Taxonomy([*self.edges, *fresh], nodes=self.nodes)
 
+    @cached_property
+    def _edges_by_rank(self) -> list[tuple[Ints, Ints]]:
+        """(upper, lower) of the edges, by the longest way from a root to the lower."""
+        rank = np.zeros(len(self), np.int64)
+        while True:
+            further = rank.copy()
+            np.maximum.at(further, self._lower, rank[self._upper] + 1)
+            if np.array_equal(rank, further):
+                break
+            rank = further
+        edge_rank = rank[self._lower]
+        some = [edge_rank == at for at in range(1, int(rank.max(initial=0)) + 1)]
+        return [(self._upper[mask], self._lower[mask]) for mask in some]
+
+    def nearest(self, sources: ArrayLike) -> Ints:
+        """Count the edges from every node to the nearest source, over all parents.
+
+        A way leads up from one to a common ancestor, by any parents, and down to the
+        other; in a tree these are the distances. Roots hang on the virtual root.
+        sources : numbers of nodes;  shape (n,).
+
+        >>> dag = Taxonomy([("r", "a"), ("r", "b"), ("a", 1), ("b", 2), ("b", 1)])
+        >>> int(dag.nearest(dag.numbers([1]))[dag.number(2)]), dag.distance(1, 2)
+        (2, 4)
+        """
+        near = np.full(len(self), FAR, np.int64)
+        near[np.asarray(sources, np.int64)] = 0
+        for upper, lower in reversed(self._edges_by_rank):
+            np.minimum.at(near, upper, near[lower] + 1)
+        roots = self.lineage.parent < 0
+        if roots.any():
+            near[roots] = np.minimum(near[roots], near[roots].min() + 2)
+        for upper, lower in self._edges_by_rank:
+            np.minimum.at(near, lower, near[upper] + 1)
+        return np.minimum(near, FAR)
+
     def preference_layers(
         self, correct: Iterable[Hashable], layers: int = 3
     ) -> list[list[Any]]:
         """Sort the leaves into layers, each to be ranked above the next.
 
         The first layer holds the correct leaves, the second their siblings, the next
-        ones the leaves at each further tree distance from the nearest correct leaf;
+        ones the leaves at each further distance from the nearest correct leaf, over all
+        parents: edges up to a common ancestor and down again;
         from layer number ``layers`` on they are one layer, the last. A correct inner
         category that is not above another correct one is diverted to its dummy leaf,
         added where it is missing. A layer without leaves between others is empty, and
@@ -412,7 +449,7 @@ class Taxonomy:
             answers = [*leaves, *map(Dummy, ends)]
             tree = self.with_dummy_leaves(ends)
         numbers = tree.leaf_numbers
-        near = nearest_distances(tree.lineage, tree.numbers(answers))[numbers]
+        near = tree.nearest(tree.numbers(answers))[numbers]
         further = np.unique(near[near > 2])
         layer = np.minimum(np.searchsorted(further, near) + 2, layers - 1)
         layer[near <= 2], layer[near == 0] = 1, 0

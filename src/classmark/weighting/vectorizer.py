@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -489,7 +489,12 @@ def frequent_terms(
 
 
 def select_features(
-    X: Any, Y: Any, per_label: int = 100, fraction: float = 0.025
+    X: Any,
+    Y: Any,
+    per_label: int = 100,
+    fraction: float = 0.025,
+    *,
+    of: Literal["all", "positive"] = "all",
 ) -> Ints:
     """Select the terms with the largest Rocchio weights for some label.
 
@@ -498,7 +503,9 @@ def select_features(
     those with a positive weight; the union is returned, as sorted column numbers
     [CrammerSinger03].
 
-    X : weighted documents, shape (n, d);  Y : as for the rankers, shape (n, k).
+    X : weighted documents, shape (n, d);  Y : as for the rankers, shape (n, k);  of :
+    the terms that ``fraction`` is of, "all" d, or the "positive" ones of the label,
+    which selects about as many terms as the paper has.
 
     >>> X = [[1.0, 0.0, 0.2], [0.9, 0.1, 0.2], [0.0, 1.0, 0.2]]
     >>> select_features(X, [[0], [0], [1]], per_label=1, fraction=0.0).tolist()
@@ -510,7 +517,8 @@ def select_features(
             f"per_label is {per_label}, fraction {fraction}: "
             "give a number of terms and a part of 1"
         )
-    most = max(per_label, int(np.ceil(fraction * rows.width)))
+    if of not in {"all", "positive"}:
+        raise Mistake(f"of is {of!r}: use 'all' or 'positive'")
     chosen = np.zeros(rows.width, np.bool_)
     total = _column_sums(rows, np.arange(len(rows)))
     labels = transpose(labels_from(Y, len(rows)))
@@ -519,6 +527,8 @@ def select_features(
         members = documents[grades > 0]
         inside = _column_sums(rows, members)
         weights = rocchio_weights(inside, total, len(members), len(rows))
+        terms = rows.width if of == "all" else np.count_nonzero(weights > 0.0)
+        most = max(per_label, int(np.ceil(fraction * terms)))
         best = np.argsort(-weights, kind="stable")[:most]
         chosen[best[weights[best] > 0.0]] = True
     return np.flatnonzero(chosen)

@@ -32,17 +32,23 @@ _CLOSED = {"extra": "forbid"}
 
 
 def _setting(
-    default: Any, description: str, choices: str = "", *, extensible: bool = False
+    default: Any,
+    description: str,
+    choices: str = "",
+    *,
+    extensible: bool = False,
+    most: float | None = None,
 ) -> Any:
     """A field with the text that explains it, and pydantic's rules for its values.
 
-    extensible : a file may have others, by which a learner or loss is registered.
+    extensible : a file may have others, by which a learner or loss is registered;
+    most : the largest that a number may be.
     """
     names = YES_NO if isinstance(default, bool) else tuple(choices.split())
     about: dict[str, Any] = {"description": description, "examples": names}
     about["strict"] = not isinstance(default, str | tuple)
     if type(default) in NUMBERS:
-        about |= {"ge": 0, "lt": 1e9}
+        about |= {"ge": 0, "lt": 1e9} if most is None else {"ge": 0, "le": most}
     if choices and not extensible:
         about["pattern"] = f"^({'|'.join(names)})$"
     return field(default=default, metadata=about)
@@ -71,6 +77,15 @@ class LearningSettings:
         "log-tfidf",
         "How much a word counts by how often it occurs.",
         "binary count tf log tfidf log-tfidf pivoted",
+    )
+    norm: str = _setting(
+        "auto",
+        "Whether each text's weights are scaled to length 1 (l2); auto: unless the "
+        "weighting is pivoted, which allows for the length itself.",
+        "auto l2 none",
+    )
+    slope: float = _setting(
+        0.3, "Of pivoted, not scaled: how much the length of a text counts.", most=1
     )
     min_df: int = _setting(1, "Words in fewer documents than this are left out.")
     learner: str = _setting(
@@ -112,6 +127,16 @@ class LearningSettings:
         "meta", "By which rule a pruned tree loses nodes.", "meta bound random"
     )
     bold: bool = _setting(False, "Whether nodes go also where the gain is not sure.")
+
+    @property
+    def scaled(self) -> str | None:
+        """The ``norm`` of a vectorizer: "l2" or None.
+
+        >>> LearningSettings("pivoted").scaled, LearningSettings("tfidf").scaled
+        (None, 'l2')
+        """
+        automatic = None if self.weighting == "pivoted" else "l2"
+        return {"auto": automatic, "none": None}.get(self.norm, self.norm)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +276,9 @@ def _explained(error: ErrorDetails) -> str:
 def _remedy(setting: Field[Any]) -> str:
     kind = _kind(setting)
     if kind in NUMBERS:
-        return f"give {NUMBERS[kind]}, 0 or more"
+        most = setting.metadata.get("le")
+        limits = ", 0 or more" if most is None else f" from 0 to {most}"
+        return f"give {NUMBERS[kind]}{limits}"
     choices = setting.metadata.get("examples")
     if choices and kind is not bool:
         return f"use {', '.join(choices)}"

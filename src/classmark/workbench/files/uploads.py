@@ -19,7 +19,7 @@ from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from classmark.formats import READERS, guess_format
+from classmark.formats import READERS, guess_format, some_of
 from classmark.formats.archive import entries
 from classmark.formats.preferences import numbered_preferences
 from classmark.formats.taxonomies import TAXONOMY_READERS, read_categories
@@ -421,7 +421,7 @@ def _records(path: Path, format_: str, name: str) -> Iterator[Record]:
     if format_ not in formats:
         listed = ", ".join(formats)
         raise Mistake(f"format {format_!r} is not read here: choose one of {listed}")
-    return READERS[format_].read(path, name)
+    return some_of(READERS[format_].read(path, name), name, format_)
 
 
 def _rows(path: Path, kind: str, format_: str, name: str) -> Iterator[Cells]:

@@ -36,6 +36,7 @@ Lesson = PreferenceGraph | list[int]
 PLAIN, FLAT, TOP_DOWN, PRUNED = "plain", "flat", "top-down", "pruned"
 STRATEGIES = ("auto", PLAIN, FLAT, TOP_DOWN, PRUNED)
 DESCENDING = (TOP_DOWN, PRUNED)
+NORMS = ("auto", "l2", "none")
 ROUNDED = 0.9995  # of a unit, from where three figures say the whole unit
 LEAST = 999.5  # bytes, below which they are counted
 LEARNER = "plm"  # the one whose start can be smoothed along the tree
@@ -134,6 +135,7 @@ def require(learning: LearningSettings) -> None:
     from classmark.hierarchies.pruning import CHOOSERS
 
     choices = {"strategy": STRATEGIES, "base": BASES, "policy": CHOOSERS}
+    choices["norm"] = NORMS
     for name, values in choices.items():
         if (value := getattr(learning, name)) not in values:
             raise Mistake(f"{name} {value!r} is not known: use {', '.join(values)}")
@@ -159,6 +161,7 @@ def require_effect(
     tree = has_tree(project.tree)
     for settings in several:
         require(settings)
+        _require_slope_used(settings, options.get("slope"))
     used = set().union(*(_used(settings, tree=tree) for settings in several))
     for name, value in options.items():
         if value is not None and name in OPTIONS and name not in used:
@@ -166,6 +169,17 @@ def require_effect(
                 f"--{name} has no effect {_with(several[0], tree=tree)}: leave it out, "
                 f"or {OPTIONS[name]}"
             )
+
+
+def _require_slope_used(settings: LearningSettings, slope: float | None) -> None:
+    """Refuse a slope for this once where the weights have none, or lose it again."""
+    used = settings.weighting == "pivoted" and settings.scaled is None
+    if slope is not None and not used:
+        raise Mistake(
+            f"--slope has no effect with the weighting {settings.weighting} and the "
+            f"norm {settings.norm}: leave it out, or use --weighting pivoted and the "
+            "norm none"
+        )
 
 
 def _used(settings: LearningSettings, *, tree: bool) -> set[str]:
@@ -542,7 +556,9 @@ def new_vectorizer(
     return Vectorizer(
         analyzer=project.settings.text.analyzer,
         weighting=learning.weighting,
+        norm=learning.scaled,
         min_df=learning.min_df,
+        slope=learning.slope,
     )
 
 

@@ -441,7 +441,10 @@ def from_nothing(project: Project) -> LiveLearner | None:
     learning = project.settings.learning
     if not fit.by_margins(learning):
         return None
-    vectorizer = LiveVectorizer(project.settings.text.analyzer, learning.weighting)
+    weights = (learning.weighting, learning.scaled)
+    vectorizer = LiveVectorizer(
+        project.settings.text.analyzer, *weights, slope=learning.slope
+    )
     ranker = PreferenceRanker(learning.loss, learning.C or USUAL_C, time_budget=BUDGET)
     live = LiveTextRanker(vectorizer, ranker)
     facts = LiveFacts("", settings_from_nothing(project))

@@ -102,8 +102,10 @@ def index_file(  # noqa: PLR0913 (what a command is asked)
         source = files.files_of(path, format_)
         snapshot = Building(machines, to, source, setup, read_source).build(shards)
     index = Index(to, snapshot, setup.memory)
-    _write_source(to, path, format_)
     name = ", ".join(map(str, _listed(path)))
+    if not len(index):
+        raise Mistake(f"{name}: there is no document in it: give another one")
+    _write_source(to, path, format_)
     return _described(f"Index of {name} in {to}", index)
 
 

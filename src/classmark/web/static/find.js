@@ -41,7 +41,7 @@ function painted() {
   return new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); });
 }
 
-function unansweredIn(text, answer) {
+function showAnswer(text, answer) {
   const fresh = new DOMParser().parseFromString(text, "text/html");
   const part = fresh.querySelector("[data-live]");
   if (!part) {
@@ -71,7 +71,7 @@ async function send(form, button) {
   live().setAttribute("aria-busy", "true");
   try {
     const answer = await fetch(form.action, { method: "POST", body });
-    unansweredIn(await answer.text(), answer);
+    showAnswer(await answer.text(), answer);
   } catch {
     trouble("The server was not reached, so this was not saved. Try again.");
   } finally {

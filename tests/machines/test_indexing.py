@@ -163,7 +163,10 @@ def test_an_empty_file_and_blank_lines(tmp_path, two):
     path = tmp_path / "none.jsonl"
     for content in ("", "\n \n" * 3000):
         path.write_text(content)
-        assert len(both(path, tmp_path, two, shards=2)) == 0
+        with pytest.raises(UnreadableFile, match="there is no document in it"):
+            index_file(path, tmp_path / "here", shards=2)
+        with pytest.raises(Mistake, match="there is no document in it"):
+            index_file(path, tmp_path / "there", machines=two, shards=2)
 
 
 def test_more_shards_than_documents(tmp_path, two):

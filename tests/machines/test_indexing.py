@@ -349,10 +349,10 @@ def test_a_folder_that_workers_do_not_see(shelf, tmp_path, two, monkeypatch):
 
 
 def test_another_may_not_change_it_meanwhile(shelf, tmp_path, two):
-    index = Index.build(tmp_path / "x", [("a", "bees")])
-    index.add([("b", "wasps")])
-    with pytest.raises(Mistake, match="is being changed"):
-        index_file(shelf, tmp_path / "x", machines=two)
+    with Index.build(tmp_path / "x", [("a", "bees")]) as index:
+        index.add([("b", "wasps")])
+        with pytest.raises(Mistake, match="is being changed"):
+            index_file(shelf, tmp_path / "x", machines=two)
 
 
 def fill(project, count=120):

@@ -113,12 +113,14 @@ async def ask(served, method, path, body=None):
 
 
 def parsed(data):
-    """An answer, of what was read until the connection ended."""
-    head, _, body = data.partition(b"\r\n\r\n")
-    first, *lines = head.decode().split("\r\n")
-    if not first:
+    """An answer, of what was read until the connection ended; one cut short is none."""
+    head, end, body = data.partition(b"\r\n\r\n")
+    if not end:
         return NOTHING
+    first, *lines = head.decode().split("\r\n")
     headers = dict(line.lower().split(": ", 1) for line in lines)
+    if len(body) < int(headers.get("content-length", 0)):
+        return NOTHING
     return Answer(int(first.split()[1]), headers, body)
 
 

@@ -391,9 +391,9 @@ def _logged_lines(logged: Logged) -> Iterator[Text | str]:
     acts = f"act {first}" if not more else f"acts {first} to {max(more)}"
     yield Text(f"saved as {acts}: {logged.said}")
     learned = logged.learned
+    if logged.later:
+        yield Text(logged.later)
     if learned is None:
-        if logged.later:
-            yield Text(logged.later)
         return
     if learned.documents:
         many = _documents(learned.documents)

@@ -24,7 +24,7 @@ from fastapi.responses import RedirectResponse
 from fastapi.staticfiles import StaticFiles
 
 from classmark import __version__
-from classmark.problems import Mistake
+from classmark.problems import Mistake, in_words_of
 from classmark.web.guard.auth import Identity, Reader, Sessions
 from classmark.web.guard.capacity import (
     AT_A_TIME,
@@ -40,7 +40,7 @@ from classmark.web.guard.errors import LOG, PROGRAMS, Headers, handle_errors
 from classmark.web.guard.gate import Doors, Gate, behind, doors_of
 from classmark.web.guard.limits import RequestLimits, Tries
 from classmark.web.settings import openapi
-from classmark.web.wording import Worded
+from classmark.web.wording import PAGES, Worded
 from classmark.workbench.categories.find import finder_of
 from classmark.workbench.project import Project
 from classmark.workbench.team.desk import Desk
@@ -110,7 +110,7 @@ def serve_project(
     capacity = capacity_of(folder)
     with listen(host, port, or_free=or_free) as listening, ExitStack() as opened:
         doors = replace(doors, port=listening.getsockname()[1])
-        with _nothing_collected():
+        with _nothing_collected(), in_words_of(PAGES):
             desk = opened.enter_context(Desk(folder, begin=False))
             server = new_server(desk, doors, entrance, capacity)
         listening.most = capacity.connections + REFUSED

@@ -225,17 +225,22 @@ def info(project: Project, *, check: bool = False) -> Table:
 def _in_service(project: Project) -> dict[str, Cell]:
     """The model in service, and how it was trained."""
     from classmark.workbench.learning.fit import by_nodes
-    from classmark.workbench.learning.learner import trained_at
+    from classmark.workbench.learning.learner import training_of
 
     current = project.models.current()
     if current is None:
         return {"model in service": None}
     facts: dict[str, Cell] = {"model in service": current.name}
-    _, how = trained_at(project, current.name)
-    if how:
+    training = training_of(project, current.name)
+    if how := training.how:
         facts |= {"its learner": how.learner, "its strategy": how.strategy}
         if by_nodes(how):
             facts["its base"] = how.base
+    if training.is_outdated(project.store):
+        facts["trained on acts undone since"] = (
+            f"{len(project.store.undone_since(training.upto or 0)):,}: to unlearn them "
+            f"exactly, {worded('run classmark train')}"
+        )
     return facts
 
 

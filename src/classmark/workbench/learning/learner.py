@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, suppress
 from copy import copy
 from dataclasses import asdict, dataclass, field, replace
+from math import inf
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
 import numpy as np
@@ -59,6 +60,7 @@ USUAL_C = 3.0  # from nothing, without a center
 TRAINED = "trained"  # the event
 WORTH = 10.0  # a checkpoint is made when so many times its cost was spent since
 CHECKPOINTS = 4  # in memory, the oldest and the newest
+SETS = ("without", "skipped", "used")  # of numbers, among the facts
 LARGE = 200_000_000  # bytes of one, beyond which only saved ones are gone back to
 UNDONE = """
 SELECT seq FROM undone JOIN judgments USING (seq)
@@ -89,8 +91,9 @@ class LiveFacts:
     """What is saved with a live ranker.
 
     base, settings : the model that live learning began with, or "", and how it learns;
-    start : the last act that the model was trained on, −1 without one;  origin : the
-    generation of the live ranker as it was then;  upto : the last act that was learned;
+    start : the last act that the model was trained on, −1 without one;  without : acts
+    up to that one which the model never saw, because they were undone since;  origin :
+    the generation of the live ranker as it was then;  upto : the last act learned;
     skipped : acts since ``start`` that were undone, and so never learned;  used : the
     numbers of the categories that some document was ever put in;  reshaped : whether
     categories came or went since the last re-visits;  has_learned : whether there is
@@ -100,6 +103,7 @@ class LiveFacts:
     base: str
     settings: dict[str, Any]
     start: int = -1
+    without: set[int] = field(default_factory=set)
     origin: str = ""
     upto: int = -1
     skipped: set[int] = field(default_factory=set)
@@ -109,13 +113,12 @@ class LiveFacts:
 
     def to_json(self) -> dict[str, Any]:
         """As they are saved."""
-        sets = {"skipped": sorted(self.skipped), "used": sorted(self.used)}
-        return asdict(self) | sets
+        return asdict(self) | {name: sorted(getattr(self, name)) for name in SETS}
 
     @classmethod
     def from_json(cls, facts: dict[str, Any], folder: str) -> LiveFacts:
         """As they were saved in a generation; an older one is taken for the origin."""
-        sets = {name: set(facts.get(name, ())) for name in ("skipped", "used")}
+        sets = {name: set(facts.get(name, ())) for name in SETS}
         opened = cls(**{"start": facts["upto"]} | facts | sets)
         opened.origin = opened.origin or (folder if opened.base else "")
         return opened
@@ -123,8 +126,11 @@ class LiveFacts:
     def skips(self, entry: LogEntry) -> bool:
         """Whether an act is as if it had never been: undone, or the undoing of one.
 
-        What a model was trained on is unlearned by an act of its own instead.
+        What a model was trained on is unlearned by an act of its own, until it is
+        trained again without it.
         """
+        if entry.seq in self.without or entry.undoes in self.without:
+            return True
         if entry.seq <= self.start:
             return False
         undoes_later = entry.undoes is not None and entry.undoes > self.start
@@ -208,7 +214,8 @@ class LiveLearner:
             if changed:
                 learner = self._before(min(changed), undone)
             entries = list(store.log(learner.moment.upto))
-            learner.moment.texts = store.texts_before(learner.facts.start)
+            start, without = learner.facts.start, learner.facts.without
+            learner.moment.texts = store.texts_before(start, without)
         again = {e.document for e in entries if e.seq in changed} - {None}
         waiting = learner._follow(entries, undone)  # noqa: SLF001 (its own kind)
         documents, apart = learner._learn(waiting)  # noqa: SLF001
@@ -452,9 +459,16 @@ def from_nothing(project: Project) -> LiveLearner | None:
 
 
 def from_model(
-    project: Project, fitted: TrainedModel, moment: LogReplay, base: str
+    project: Project,
+    fitted: TrainedModel,
+    moment: LogReplay,
+    base: str,
+    without: Iterable[int] = (),
 ) -> LiveLearner | None:
-    """Go on from a model just fitted at a moment; None where its learner cannot."""
+    """Go on from a model just fitted at a moment; None where its learner cannot.
+
+    without : the acts up to that moment that the model never saw.
+    """
     ranker = fitted.model.ranker.simple
     if not isinstance(ranker, PreferenceRanker) or not ranker.can_go_on:
         return None
@@ -464,17 +478,50 @@ def from_model(
     ranker.set_params(time_budget=BUDGET)
     live = LiveTextRanker.start(fitted.model, fitted.ids)
     live.categories[:] = [str(number[name]) for name in live.categories]
-    facts = LiveFacts(base, asdict(fitted.settings), start=moment.upto, used=used)
-    by_number = LogReplay(project.store.log(), moment.upto, by_number=True)
+    facts = LiveFacts(base, asdict(fitted.settings), moment.upto, set(without))
+    facts.used = used
+    log = project.store.log()
+    by_number = LogReplay(log, moment.upto, facts.skips, by_number=True)
     return LiveLearner(project, live, by_number, facts)
 
 
-def trained_at(
-    project: Project, base: str
-) -> tuple[int | None, LearningSettings | None]:
-    """The last act a model was trained on, and how; None where the log does not say."""
-    detail, how = project.store.last_event(TRAINED, model=base), None
-    if settings := detail.get("settings"):
-        # the first models were trained before there were strategies
-        how = LearningSettings(**{"strategy": fit.PLAIN} | with_loss(settings))
-    return detail.get("upto"), how
+class Training(NamedTuple):
+    """How a model was trained, as the log tells; what it does not tell is None.
+
+    upto : the last act it was trained on;  how : its settings, what was chosen written
+    out;  asked, select : the settings as they were given, and whether C was to be
+    chosen;  without : acts up to ``upto`` that it was trained without, because they
+    were undone later;  seconds : how long it took.
+    """
+
+    upto: int | None = None
+    how: LearningSettings | None = None
+    asked: LearningSettings | None = None
+    select: bool = False
+    without: frozenset[int] = frozenset()
+    seconds: float = inf
+
+    def is_outdated(self, store: Store) -> bool:
+        """Whether other acts that it was trained on, or without, hold now."""
+        return self.upto is not None and store.undone_since(self.upto) != self.without
+
+
+def training_of(project: Project, base: str) -> Training:
+    """How a model was trained; of a model that is none, nothing."""
+    facts = project.store.last_event(TRAINED, model=base) if base else {}
+    how, asked = (_settings(facts.get(name)) for name in ("settings", "asked"))
+    return Training(
+        facts.get("upto"),
+        how,
+        asked or how,
+        facts.get("select", False),
+        frozenset(facts.get("without", ())),
+        facts.get("seconds", inf),
+    )
+
+
+def _settings(values: dict[str, Any] | None) -> LearningSettings | None:
+    if not values:
+        return None
+    # the first models were trained before there were strategies
+    return LearningSettings(**{"strategy": fit.PLAIN} | with_loss(values))

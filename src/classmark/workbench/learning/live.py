@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from classmark.arrays import Floats
-from classmark.problems import worded
+from classmark.problems import Mistake, worded
 from classmark.rankers.text_ranker import (
     Suggestion,
     TextRanker,
@@ -23,7 +23,7 @@ from classmark.workbench.learning.learner import (
     Overtaken,
     Writing,
     open_learner,
-    trained_at,
+    training_of,
 )
 from classmark.workbench.learning.models import base_of, trained_model, with_votes
 from classmark.workbench.results import Learned, Logged
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 SAVED_AFTER = 50  # acts
 SAVED_EVERY = 20.0  # seconds, at least, between two savings while acts come fast
+QUICK = 60.0  # seconds of a training that is done again without being asked for
 MANY = 2000  # acts that are learned without a training before
 TERMS, ITEM = 20, 8  # new terms of a document, about; bytes of a weight
 
@@ -181,8 +182,37 @@ class Service:
 def and_learn(project: Project, logged: Logged) -> Logged:
     """Learn from what was just logged, and say so with it."""
     learned = learn_at_once(project)
-    later = _why_later(project) if learned is None else ""
+    if later := unlearn_by_training(project):
+        learned = learn_at_once(project)
+    elif learned is None:
+        later = _why_later(project)
     return replace(logged, learned=learned, later=later)
+
+
+def is_unlearned_by_training(project: Project) -> bool:
+    """Whether what was undone is unlearned by a training that does not take long."""
+    training = training_of(project, base_of(project))
+    return training.seconds <= QUICK and training.is_outdated(project.store)
+
+
+def unlearn_by_training(project: Project) -> str:
+    """Train again, without acts that were undone since the training; say so.
+
+    A training that takes long, or cannot be done without them, is not done. "" : the
+    model was trained on what holds.
+    """
+    base = base_of(project)
+    if not training_of(project, base).is_outdated(project.store):
+        return ""
+    reason = f"model {base} was trained on acts that are undone since"
+    if not is_unlearned_by_training(project):
+        return f"{reason}: to unlearn them exactly, {worded('run classmark train')}"
+    from classmark.workbench.learning.train import train_again
+
+    try:
+        return f"{reason}: trained again without them, as model {train_again(project)}"
+    except Mistake as problem:
+        return f"{reason}, and cannot be trained without them: {problem}"
 
 
 def learn_at_once(project: Project) -> Learned | None:
@@ -214,7 +244,7 @@ def _why_later(project: Project) -> str:
         name = learning.loss if learning.learner == "plm" else learning.learner
         at_once = worded("with classmark train")
         return f"not learned yet: {name} learns from all at once, {at_once}"
-    _, how = trained_at(project, base)
+    how = training_of(project, base).how
     if how and how.strategy in fit.DESCENDING:
         return (
             f"kept in the log, not learned yet: model {base} goes down the tree "

@@ -34,11 +34,12 @@ from classmark.validation import byte_size
 from classmark.workbench.learning import fit
 from classmark.workbench.learning.learner import (
     TRAINED,
+    LiveFacts,
     LiveLearner,
     from_model,
     from_nothing,
     open_learner,
-    trained_at,
+    training_of,
 )
 from classmark.workbench.learning.models import (
     Beside,
@@ -322,7 +323,9 @@ def train(
     bringing = nullcontext() if machines is None else spread_by(machines)
     with working, bringing:
         fitted = fit_at(project, moment, settings, select=select, working=working)
-        name = _put_in_service(project, fitted, moment)
+        name = _put_in_service(
+            project, fitted, moment, asked=asdict(settings), select=select
+        )
         working.remove()
     if learner := from_model(project, fitted, moment, name):
         learner.save()
@@ -349,15 +352,21 @@ def train(
     )
 
 
-def _put_in_service(project: Project, fitted: TrainedModel, moment: LogReplay) -> str:
-    """Save a model and put it in service; return its name."""
+def _put_in_service(
+    project: Project, fitted: TrainedModel, moment: LogReplay, **how: Any
+) -> str:
+    """Save a model and put it in service; return its name.
+
+    how : further details of how it was trained, for the log.
+    """
     facts = {"documents": len(fitted.ids), "seconds": fitted.seconds}
     folder = save_model(
         project.models, fitted.model, fitted.beside, moment.numbers(), facts
     )
     project.store.note_event(
         TRAINED, whoami(), model=folder.name, learner=fitted.settings.learner,
-        upto=moment.upto, settings=asdict(fitted.settings),
+        upto=moment.upto, settings=asdict(fitted.settings), seconds=fitted.seconds,
+        **how,
     )  # fmt: skip
     project.models.put_in_service(folder)
     project.models.drop_old(KEPT_MODELS)
@@ -438,6 +447,59 @@ def _name(task: fit.TrainingTask, settings: LearningSettings) -> str:
     return digest.hexdigest()
 
 
+def train_again(project: Project) -> str:
+    """Train the model in service again, without what was undone since; return its name.
+
+    The training is the one that was done then, on what the log would have said without
+    the acts that were undone since: so they are unlearned wholly. Decisions made since
+    are learned as ever. "" : none of the acts that it was trained on was undone, or
+    none holds again.
+    """
+    training = training_of(project, base_of(project))
+    if not training.is_outdated(project.store):
+        return ""
+    again = _as_then(project)
+    if again.learner is not None:
+        again.learner.save()
+    return again.name
+
+
+class _Again(NamedTuple):
+    """A training done once more: the model's name, and the live ranker it makes."""
+
+    name: str
+    moment: LogReplay
+    fitted: TrainedModel
+    learner: LiveLearner | None
+
+
+def _as_then(project: Project) -> _Again:
+    """Do the training of the model in service again, without what was undone since.
+
+    Where that makes another model, it is put in service.
+    """
+    base, store = base_of(project), project.store
+    training = training_of(project, base)
+    if training.upto is None or training.how is None or training.asked is None:
+        raise Mistake(
+            f"the log does not say how model {base} was trained: "
+            f"{worded('run classmark train')}"
+        )
+    upto, without = training.upto, store.undone_since(training.upto)
+    facts = LiveFacts(base, {}, upto, set(without))
+    moment = LogReplay(store.log(), upto, facts.skips)
+    moment.texts = store.texts_before(upto, without)
+    if without == training.without:
+        fitted = fit_at(project, moment, training.how)
+    else:
+        asked, select = training.asked, training.select
+        fitted = fit_at(project, moment, asked, select=select)
+        how = {"asked": asdict(asked), "select": select, "without": sorted(without)}
+        base = _put_in_service(project, fitted, moment, **how)
+    learner = from_model(project, fitted, moment, base, without)
+    return _Again(base, moment, fitted, learner)
+
+
 def rebuild(project: Project) -> Table:
     """Make the live ranker from the log, compare it with the present one, use it.
 
@@ -447,31 +509,23 @@ def rebuild(project: Project) -> Table:
     what the log said then, and compared.
     """
     base = base_of(project)
-    upto, how = trained_at(project, base) if base else (None, None)
+    how = training_of(project, base).how
     if how and fit.by_nodes(how) and how.strategy not in fit.DESCENDING:
         raise Mistake(
             f"model {base} ({how.strategy}, {how.base}) does not learn from every "
             f"decision: {worded('run classmark train')} to learn them, or "
             f"{worded('classmark train --base svm')} for a model that does"
         )
+    before = _present(project)
     if not base:
         after = from_nothing(project)
     else:
-        if upto is None or how is None:
-            raise Mistake(
-                f"the log does not say how model {base} was trained: "
-                f"{worded('run classmark train')}"
-            )
-        moment = LogReplay(project.store.log(), upto)
-        moment.texts = project.store.texts_before(upto)
-        fitted = fit_at(project, moment, how)
-        if how.strategy in fit.DESCENDING:
-            return _compare_trees(project, moment, fitted)
-        after = from_model(project, fitted, moment, base)
+        _, moment, fitted, after = _as_then(project)
+        if fitted.settings.strategy in fit.DESCENDING:
+            return _compare_trees(project, base, moment, fitted)
     if after is None:
         raise Mistake(_remedy(how or project.settings.learning))
     with project.store.transaction():
-        before = _present(project)
         if base:
             after.save()  # what undoing goes back to
         if isinstance(before, LiveLearner):
@@ -523,9 +577,11 @@ def _present(project: Project) -> LiveLearner | str:
     return "nothing to compare with" if learner is None else learner
 
 
-def _compare_trees(project: Project, moment: LogReplay, fitted: TrainedModel) -> Table:
+def _compare_trees(
+    project: Project, base: str, moment: LogReplay, fitted: TrainedModel
+) -> Table:
     """Compare the scores of documents that a top-down model learned from."""
-    before = open_model(project.models.folder / base_of(project))
+    before = open_model(project.models.folder / base)
     texts = [
         project.text_of(project.store.record(id_)) for id_ in fitted.ids[:COMPARED]
     ]

@@ -7,7 +7,7 @@ it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from itertools import count
 from pathlib import Path
@@ -68,10 +68,19 @@ INSERT INTO documents (id, fields, meta, links, added) VALUES (?, ?, ?, ?, ?)
 REPLACE_DOCUMENT = "UPDATE documents SET fields = ?, meta = ?, links = ? WHERE id = ?"
 NOTE_TEXT = "INSERT INTO texts (seq, fields, meta, links) VALUES (?, ?, ?, ?)"
 TEXTS = """
-SELECT t.seq, j.document, t.fields, t.meta, t.links
+SELECT t.seq, j.undoes, j.document, t.fields, t.meta, t.links
 FROM texts AS t JOIN judgments AS j ON j.seq = t.seq
 WHERE t.seq > ?1 AND (j.undoes IS NULL OR j.undoes <= ?1)
 AND NOT EXISTS (SELECT 1 FROM undone AS u WHERE u.seq = t.seq) ORDER BY t.seq
+"""
+UNDONE_SINCE = """
+WITH RECURSIVE without (seq) AS (
+  SELECT u.seq FROM undone AS u JOIN judgments AS j ON j.undoes = u.seq
+  WHERE u.seq <= ?1 AND j.seq > ?1
+  AND NOT EXISTS (SELECT 1 FROM undone AS v WHERE v.seq = j.seq)
+  UNION SELECT j.seq FROM judgments AS j JOIN without AS w ON j.undoes = w.seq
+  WHERE j.seq <= ?1)
+SELECT seq FROM without
 """
 DOCUMENTS = "SELECT id, fields, meta, links FROM documents"
 UNDECIDED = """
@@ -236,15 +245,26 @@ class Store:
         self.run(NOTE_TEXT, (seq, *self._row(id_)[1:]))
         self.run(REPLACE_DOCUMENT, (*contents, id_))
 
-    def texts_before(self, after: int) -> dict[str, list[tuple[int, Record]]]:
+    def texts_before(
+        self, after: int, without: Collection[int] = ()
+    ) -> dict[str, list[tuple[int, Record]]]:
         """Document → what it said before each act with a greater number than ``after``.
 
-        Acts that were undone, and their undoings, are left out.
+        Acts that were undone, and their undoings, are left out; those before ``after``
+        only where they are among ``without``.
         """
         texts: dict[str, list[tuple[int, Record]]] = {}
-        for seq, *row in self.run(TEXTS, (after,)):
-            texts.setdefault(row[0], []).append((seq, _record(row)))
+        for seq, undoes, *row in self.run(TEXTS, (after,)):
+            if undoes not in without:
+                texts.setdefault(row[0], []).append((seq, _record(row)))
         return texts
+
+    def undone_since(self, upto: int) -> frozenset[int]:
+        """The acts up to a number that were undone by later ones, and are so now.
+
+        With them what undid them up to then, and brought them back.
+        """
+        return frozenset(seq for (seq,) in self.run(UNDONE_SINCE, (upto,)))
 
     def contents(self, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """Id → what ``contents_of`` its record is, of those documents that are here."""

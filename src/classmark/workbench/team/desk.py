@@ -22,7 +22,11 @@ from classmark.taxonomy.tree import Category, Taxonomy, taxonomy_of
 from classmark.workbench.deciding.queue import LOOKED_AT, Guesses, Queues
 from classmark.workbench.deciding.sheet import CategoryExamples, Sheet, Sheets, lay_out
 from classmark.workbench.examples.open_searches import SearchCache
-from classmark.workbench.learning.live import Service
+from classmark.workbench.learning.live import (
+    Service,
+    is_unlearned_by_training,
+    unlearn_by_training,
+)
 from classmark.workbench.project import Project
 from classmark.workbench.settings import FILE, read_settings
 from classmark.workbench.store.schema import StoreInUse
@@ -139,6 +143,7 @@ class Events:
 
 LOOK = 1.0  # seconds between two looks at what others have done
 IDLE = 30.0  # seconds without an act, after which the ranker is saved
+TRAIN_AGAIN = "train again"  # the job
 AGAIN = 2.0  # seconds, at least, between two looks at the queue
 
 
@@ -151,9 +156,14 @@ class Background:
         self._hurry, self._begun = threading.Event(), threading.Event()
         self._changed = Condition()
         self._asked, self._done = Counter[str](), Counter[str]()
-        self._followed, self._acted = 0, time.monotonic()
+        self._followed, self._acted = (0, ""), time.monotonic()
         self._threads = [
-            Thread(target=self._repeat, args=(step,), name=name, daemon=True)
+            Thread(
+                target=copy_context().run,  # in the words of who opened the desk
+                args=(self._repeat, step),
+                name=name,
+                daemon=True,
+            )
             for name, step in (("learning", self._learn), ("ordering", self._order))
         ]
 
@@ -239,13 +249,23 @@ class Background:
             if learned is not None and learned.documents:
                 words = f"learned from {learned.documents}"
                 desk.events.tell("learned", desk.service.upto, said=words)
-        if upto != self._followed or woken:
-            self._followed = upto
+        moment = upto, desk.service.base
+        if moment != self._followed:
+            self._unlearn()
+        if moment != self._followed or woken:
+            self._followed = moment
             self._acted = time.monotonic()
             self._stale.set()
         elif time.monotonic() - self._acted > IDLE:
             desk.service.save()
         self._end("learning", request)
+
+    def _unlearn(self) -> None:
+        """Train again, where acts were undone that the model was trained on."""
+        jobs, project = self._desk.jobs, self._desk.service.project
+        busy = jobs.running("train") or jobs.running(TRAIN_AGAIN)
+        if not busy and self.runs and is_unlearned_by_training(project):
+            jobs.start(TRAIN_AGAIN, unlearn_by_training)
 
     def _order(self) -> None:
         self._stale.wait()

@@ -8,7 +8,7 @@ from classmark.problems import Mistake
 from classmark.workbench.deciding.suggest import suggest
 from classmark.workbench.files.importing import import_records
 from classmark.workbench.learning.learner import open_learner
-from classmark.workbench.learning.live import learn_at_once
+from classmark.workbench.learning.live import learn_at_once, unlearn_by_training
 from classmark.workbench.learning.train import rebuild, train
 from classmark.workbench.project import Project
 from projects import new_library, new_project
@@ -16,6 +16,7 @@ from workbench.acts import Acts, say, teach_all, wrong_lessons
 
 
 def assert_rebuilt(project, texts):
+    unlearn_by_training(project)
     learn_at_once(project)
     before = [suggest(project, text) for text in texts]
     weights = open_learner(project).ranker.dual.W.copy()

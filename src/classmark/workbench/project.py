@@ -237,10 +237,8 @@ def _in_service(project: Project) -> dict[str, Cell]:
         if by_nodes(how):
             facts["its base"] = how.base
     if training.is_outdated(project.store):
-        facts["trained on acts undone since"] = (
-            f"{len(project.store.undone_since(training.upto or 0)):,}: to unlearn them "
-            f"exactly, {worded('run classmark train')}"
-        )
+        remedy = worded("run classmark train")
+        facts["trained on acts undone since"] = f"to unlearn them exactly, {remedy}"
     return facts
 
 

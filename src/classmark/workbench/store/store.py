@@ -74,10 +74,13 @@ WHERE t.seq > ?1 AND (j.undoes IS NULL OR j.undoes <= ?1)
 AND NOT EXISTS (SELECT 1 FROM undone AS u WHERE u.seq = t.seq) ORDER BY t.seq
 """
 UNDONE_SINCE = """
+SELECT 1 FROM undone AS u JOIN judgments AS j ON j.undoes = u.seq
+WHERE u.seq <= ?1 AND j.seq > ?1
+AND NOT EXISTS (SELECT 1 FROM undone AS v WHERE v.seq = j.seq)
+"""
+UNDONE_WITH_UNDOINGS = """
 WITH RECURSIVE without (seq) AS (
-  SELECT u.seq FROM undone AS u JOIN judgments AS j ON j.undoes = u.seq
-  WHERE u.seq <= ?1 AND j.seq > ?1
-  AND NOT EXISTS (SELECT 1 FROM undone AS v WHERE v.seq = j.seq)
+  SELECT seq FROM undone WHERE seq <= ?1
   UNION SELECT j.seq FROM judgments AS j JOIN without AS w ON j.undoes = w.seq
   WHERE j.seq <= ?1)
 SELECT seq FROM without
@@ -260,11 +263,13 @@ class Store:
         return texts
 
     def undone_since(self, upto: int) -> frozenset[int]:
-        """The acts up to a number that were undone by later ones, and are so now.
+        """The acts up to a number that are undone now, if later acts undid some.
 
-        With them what undid them up to then, and brought them back.
+        With them their undoings up to that number; empty where no later act undid one.
         """
-        return frozenset(seq for (seq,) in self.run(UNDONE_SINCE, (upto,)))
+        if self.run(UNDONE_SINCE, (upto,)).fetchone() is None:
+            return frozenset()
+        return frozenset(seq for (seq,) in self.run(UNDONE_WITH_UNDOINGS, (upto,)))
 
     def contents(self, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """Id → what ``contents_of`` its record is, of those documents that are here."""

@@ -217,10 +217,12 @@ def judge(run: Table, qrels: Table | Pairs) -> JudgedRun:
     runs = {query: run.get(query, {}) for query in qrels}
     numbers, scores = _flat(runs, "run")
     retrieved = rank(numbers, np.arange(len(scores)), scores)
-    pairs = {query: each for query, each in qrels.items() if not _is_graded(each)}
+    graded = {q: judged for q, judged in qrels.items() if isinstance(judged, Mapping)}
+    pairs = {q: each for q, each in qrels.items() if not isinstance(each, Mapping)}
+    if pairs and graded:
+        raise Mistake("qrels has grades and pairs: give one kind of judgments")
     if pairs:
         return _judged_pairs(runs, retrieved, pairs)
-    graded: Table = qrels  # type: ignore[assignment]  # no pairs are in it
     looked_up = {
         query: {document: graded[query].get(document, 0) for document in answered}
         for query, answered in runs.items()
@@ -232,14 +234,8 @@ def judge(run: Table, qrels: Table | Pairs) -> JudgedRun:
     return JudgedRun(tuple(qrels), retrieved, seen, ideal, best)
 
 
-def _is_graded(judged: object) -> bool:
-    return isinstance(judged, Mapping)
-
-
 def _judged_pairs(runs: Table, retrieved: Ranking, pairs: Pairs) -> JudgedRun:
     """Look up the ranks of judged pairs."""
-    if len(pairs) < len(runs):
-        raise Mistake("qrels has grades and pairs: give one kind of judgments")
     rank_of = np.empty(len(retrieved))
     rank_of[retrieved.items] = retrieved.ranks()
     ranked, numbers = iter(rank_of.tolist()), []
@@ -255,9 +251,9 @@ def _judged_pairs(runs: Table, retrieved: Ranking, pairs: Pairs) -> JudgedRun:
             places.append((place.get(winner, np.inf), place.get(loser, np.inf)))
     winners, losers = np.array(places, np.float64).reshape(-1, 2).T
     ranked_pairs = RankedPairs(np.array(numbers, np.int64), winners, losers)
-    none, nobody = np.empty(0), Ranking(*np.empty((2, 0), np.int64), np.empty(0))
-    zeros = np.zeros(len(retrieved))
-    return JudgedRun(tuple(runs), retrieved, zeros, nobody, none, ranked_pairs)
+    none, zeros = np.empty(0), np.zeros(len(retrieved))
+    ideal = rank(none, none, none)
+    return JudgedRun(tuple(runs), retrieved, zeros, ideal, none, ranked_pairs)
 
 
 def preference_pairs(qrels: Table) -> dict[str, list[tuple[str, str]]]:
@@ -403,7 +399,8 @@ def _ordered(judged: JudgedRun, cutoff: int | None) -> tuple[RankedPairs, Bools,
 
 def _pair_sums(judged: JudgedRun, pairs: RankedPairs, *values: Array) -> list[Floats]:
     size = len(judged.queries)
-    return [np.bincount(pairs.queries, each, minlength=size) for each in values]
+    sums = (np.bincount(pairs.queries, each, minlength=size) for each in values)
+    return [np.asarray(each, np.float64) for each in sums]
 
 
 MANNING = "ManningRaghavanSchutze08"

@@ -6,16 +6,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from math import isfinite, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from classmark.evaluation import retrieval
 from classmark.evaluation.figures import sweep_curve
 from classmark.figures import require_svg
-from classmark.formats import read_records
-from classmark.formats.records import Judgment, gather
-from classmark.formats.text_files import lines
+from classmark.formats.judged_runs import is_graded, read_judgments, read_topics
 from classmark.index.index import Index
 from classmark.problems import Mistake
 from classmark.workbench.results import Cell, Evaluated, Table
@@ -133,8 +130,12 @@ def read_judged(
             "judged queries are needed: give --queries FILE and --qrels FILE, or "
             "--dataset NAME for those of a known collection"
         )
-    queries = {r.id: r.document.text for r in read_records(judgments.queries)}
-    return queries, gather(_judgments(judgments.qrels)), judgments.queries.name
+    qrels = read_judgments(judgments.qrels)
+    if not is_graded(qrels):
+        raise Mistake(
+            f"{judgments.qrels} holds preference pairs: give grades to tune or learn on"
+        )
+    return read_topics(judgments.queries), qrels, judgments.queries.name
 
 
 def _loaded(judgments: Judgments) -> Dataset:
@@ -142,21 +143,6 @@ def _loaded(judgments: Judgments) -> Dataset:
 
     name = str(judgments.dataset)
     return load(name, judgments.data, "dev" if name == "nfcorpus" else None)
-
-
-def _judgments(path: Path) -> Iterator[Judgment]:
-    """Yield ``query document grade``, or TREC's four columns; a header may be there."""
-    file = lines(path, blank=False)
-    for at, (_, line) in enumerate(file):
-        row = line.split()
-        try:
-            grade = float(row[-1])
-        except ValueError:
-            grade = nan
-        if len(row) not in {3, 4} or (at and not isfinite(grade)):
-            file.refuse("query, document and grade are needed: mend the line")
-        if isfinite(grade):
-            yield Judgment(row[0], row[-2], grade)
 
 
 def _curves(

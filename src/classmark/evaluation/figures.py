@@ -102,6 +102,34 @@ def sweep_curve(
     write_figure(Figure(title, [panel], labels="end"), path)
 
 
+def run_figure(
+    graphs: Mapping[str, tuple[ArrayLike, ArrayLike]],
+    differences: tuple[str, ArrayLike] | None,
+    path: Path,
+    title: str,
+) -> None:
+    """Draw precision against recall, a line per run, and a bar for each difference.
+
+    differences : a title, and a value for each query; the largest is drawn first.
+    """
+    panels = []
+    if graphs:
+        recall = Axis("recall", low=0, high=1)
+        precision = Axis("precision (interpolated)", low=0, high=1)
+        panels.append(Panel(lines_of(graphs), recall, precision))
+    if differences is not None:
+        name, values = differences
+        heights = np.sort(np.asarray(values, np.float64))[::-1].tolist()
+        width = min(24.0, max(1.0, 480 / len(heights)))
+        bars = [
+            Series("", [(at, 0.0), (at, up)], color_of(int(up < 0)), width)
+            for at, up in enumerate(heights, 1)
+        ]
+        queries = Axis("queries, by difference", low=0, high=len(heights) + 1)
+        panels.append(Panel(bars, queries, Axis(), name))
+    write_figure(Figure(title, panels), path)
+
+
 def induced_curves(
     panels: Mapping[str, Mapping[str, list[int]]], path: Path, title: str
 ) -> None:

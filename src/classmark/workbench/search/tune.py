@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from classmark.evaluation import retrieval
 from classmark.evaluation.figures import sweep_curve
 from classmark.figures import require_svg
 from classmark.formats.judged_runs import is_graded, read_judgments, read_topics
-from classmark.index.index import Index
 from classmark.problems import Mistake
 from classmark.workbench.results import Cell, Evaluated, Table
-from classmark.workbench.search.index import index_folder
+from classmark.workbench.search.runs import opened, opening_on
 from classmark.workbench.search.search import feedback_of, named_values
 
 if TYPE_CHECKING:
@@ -97,24 +95,17 @@ def judged_in(
 
     machines : who answers the queries, if not this process; the answers are the same.
     """
-    opening: Callable[[Path], Any] = Index.open
-    if machines is not None:
-        from classmark.machines.searching import SpreadIndex
-
-        opening = partial(SpreadIndex, machines)
-    if folder is None and project is not None:
-        folder = index_folder(project)
-    if folder is None:
+    if folder is None and project is None:
         if judgments.dataset is None or judgments.queries or judgments.qrels:
             raise Mistake(
                 "nothing to tune on: give --dataset NAME, or a project or --index with "
                 "--queries FILE and --qrels FILE"
             )
-        with retrieval.indexed(_loaded(judgments), opening) as judged:
+        with retrieval.indexed(_loaded(judgments), opening_on(machines)) as judged:
             yield judged
         return
     queries, qrels, name = read_judged(judgments)
-    with opening(folder) as index:
+    with opened(project, folder, machines) as index:
         yield retrieval.judged_queries(index, queries, qrels, name)
 
 

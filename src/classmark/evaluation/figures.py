@@ -120,14 +120,14 @@ def run_figure(
     if differences is not None:
         name, values = differences
         heights = np.sort(np.asarray(values, np.float64))[::-1].tolist()
-        width = min(24.0, max(1.0, 480 / len(heights)))
+        width = min(24.0, max(1.0, 300 / len(heights)))
         bars = [
             Series("", [(at, 0.0), (at, up)], color_of(int(up < 0)), width)
             for at, up in enumerate(heights, 1)
         ]
         queries = Axis("queries, by difference", low=0, high=len(heights) + 1)
         panels.append(Panel(bars, queries, Axis(), name))
-    write_figure(Figure(title, panels), path)
+    write_figure(Figure(title, panels, columns=2, size=(460, 360)), path)
 
 
 def induced_curves(

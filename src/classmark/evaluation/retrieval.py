@@ -274,6 +274,39 @@ def settings_of(grid: Grid) -> list[dict[str, float]]:
     return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
 
 
+def defined(
+    model: str, grid: Grid, fixed: Mapping[str, float | str] | None = None
+) -> tuple[dict[str, list[float]], list[str]]:
+    """Leave out the ends of ranges at which the model is not defined, and say which.
+
+    A sweep of λ from 0 to 1 includes 1 and not 0, where Jelinek–Mercer's formula
+    divides by λ.
+
+    >>> grid, notes = defined("jm", {"lambda": [0.0, 0.5, 1.0]})
+    >>> grid, notes[0]
+    ({'lambda': [0.5, 1.0]}, 'lambda = 0 is left out: jm takes one above 0 and at most 1')
+    """
+    parameters = resolve(model, fixed or {})[0].parameters
+    inside: dict[str, list[float]] = {}
+    notes = []
+    for name, values in grid.items():
+        limits = parameters.get(name.rstrip("_"))
+        ends: set[float] = set()
+        if limits is not None:
+            ends |= {limits.low} if limits.open_low else set()
+            ends |= {limits.high} if limits.open_high else set()
+        inside[name] = [value for value in values if value not in ends]
+        if not inside[name]:
+            inside[name] = list(values)  # the model refuses them
+            continue
+        notes += [
+            f"{name} = {value:g} is left out: {model} takes one {limits}"
+            for value in values
+            if value in ends
+        ]
+    return inside, notes
+
+
 def sweep(
     judged: JudgedQueries,
     model: str,

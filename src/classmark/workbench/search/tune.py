@@ -58,6 +58,8 @@ def tune(
     grid = retrieval.grid_of(plan.parameters)
     if not grid:
         raise Mistake("no parameter to tune: give --parameter b=0:1:0.05")
+    fixed = named_values(plan.fixed, "--set")
+    grid, notes = retrieval.defined(plan.model, grid, fixed)
     path = plot or REPORTS / f"tune-{plan.model}-{'-'.join(grid)}.svg"
     require_svg(path)
     trials = retrieval.sweep(
@@ -65,7 +67,7 @@ def tune(
         plan.model,
         retrieval.settings_of(grid),
         plan.measure,
-        fixed=named_values(plan.fixed, "--set"),
+        fixed=fixed,
         feedback=None if plan.feedback is None else feedback_of(plan.feedback),
     )
     best = retrieval.best_of(trials)
@@ -76,7 +78,7 @@ def tune(
     table = Table(
         f"{plan.model} on {judged.name}, {len(judged.queries)} queries",
         rows,
-        f"best: {values} ({plan.measure} {best.value:.4f})",
+        "\n".join([f"best: {values} ({plan.measure} {best.value:.4f})", *notes]),
     )
     names = (next(iter(grid)), plan.measure)
     sweep_curve(_curves(trials, grid), path, table.title, names)

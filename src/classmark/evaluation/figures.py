@@ -9,10 +9,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
+from classmark.corpus.power_laws import VocabularyLaws
 from classmark.figures import HUES, Axis, Figure, Panel, Series, write_figure
 
 Curves = Mapping[str, tuple[ArrayLike, ArrayLike]]
 
+RANKS = 200  # of terms that are drawn
 VOTED = " + rare"  # how the voted form of a method is called
 
 
@@ -100,6 +102,31 @@ def sweep_curve(
     ]
     panel = Panel(series, Axis(axes_names[0]), Axis(axes_names[1]))
     write_figure(Figure(title, [panel], labels="end"), path)
+
+
+def vocabulary_figure(laws: VocabularyLaws, path: Path, title: str) -> None:
+    """Draw terms against tokens read, and occurrences against rank, with the laws."""
+    panels = []
+    if laws.heaps is not None:
+        read, known = laws.read[laws.read > 0], laws.known[laws.read > 0]
+        name = f"Heaps: {laws.heaps.K:.3g} · tokens^{laws.heaps.beta:.3f}"
+        curves = {"different terms": (read, known), name: (read, laws.heaps.at(read))}
+        axes = Axis("tokens read", log=True), Axis(log=True)
+        panels.append(_with_law(curves, *axes, "How the vocabulary grows"))
+    if laws.zipf is not None:
+        ranks = np.unique(np.geomspace(1, laws.terms, RANKS).round().astype(int))
+        name = f"Zipf: {laws.zipf.head:.3g} · rank^−{laws.zipf.exponent:.3f}"
+        times = laws.frequencies[ranks - 1]
+        curves = {"occurrences": (ranks, times), name: (ranks, laws.zipf.at(ranks))}
+        axes = Axis("rank of the term", log=True, low=1), Axis(log=True)
+        panels.append(_with_law(curves, *axes, "How often terms occur"))
+    write_figure(Figure(title, panels, columns=2, size=(460, 360)), path)
+
+
+def _with_law(curves: Curves, x: Axis, y: Axis, title: str) -> Panel:
+    """A panel of values and, dashed, the law that was fitted to them."""
+    values, law = lines_of(curves)
+    return Panel([values, replace(law, dash="6 4", width=1.5)], x, y, title)
 
 
 def run_figure(

@@ -153,6 +153,7 @@ def test_preference_pairs_judge_a_run(run, tmp_path):
         (("a.run", "a.qrels", "--plot", "a.png"), "ends in .svg"),
         (("a.run", "a.qrels", "a.run"), "a.run is there twice"),
         (("none.run", "a.qrels"), "none.run"),
+        (("a.run", "a.qrels", "--measure", "ppref"), "imply no pair"),
     ],
 )
 def test_mistakes_are_one_line_with_the_place(run, tmp_path, words, problem):

@@ -36,6 +36,8 @@ def test_judgments_of_test_collections_are_known_by_their_names(tmp_path):
     assert smart["2"]["2"] == 0.0
     (tmp_path / "rlv-ass").write_bytes((FILES / "pond-rlv").read_bytes())
     assert read_judgments(tmp_path / "rlv-ass")["1"] == {"1": 1.0, "7": 1.0}
+    (tmp_path / "cranqrel.trec.txt").write_text("1 0 184 1\n")
+    assert read_judgments(tmp_path / "cranqrel.trec.txt") == {"1": {"184": 1.0}}
     assert read_judgments(FILES / "beir")
     assert judgment_format(FILES / "beir") == "beir"
 

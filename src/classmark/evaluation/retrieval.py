@@ -179,17 +179,16 @@ def _answers(
 class Compared:
     """A second run against a first, query by query, on one measure.
 
-    difference : of the means, second − first;  better, worse, equal : queries;  t,
-    sign, randomisation : two-sided p-values; t is None with fewer than two queries.
+    difference : of the means, second − first;  better, worse, equal : queries;
+    chances : two-sided p-values of the paired t-test (None with fewer than two
+    queries), the sign test and the randomisation test.
     """
 
     difference: float
     better: int
     worse: int
     equal: int
-    t: float | None
-    sign: float
-    randomisation: float
+    chances: tuple[float | None, float, float]
 
 
 def compare(first: Floats, second: Floats) -> Compared:
@@ -199,15 +198,16 @@ def compare(first: Floats, second: Floats) -> Compared:
     2
     """
     gain = second - first
-    t = paired_t_test(second, first).p_value if len(gain) > 1 else None
     return Compared(
         float(gain.mean()),
         int((gain > 0).sum()),
         int((gain < 0).sum()),
         int((gain == 0).sum()),
-        t,
-        sign_test(second, first).p_value,
-        randomisation_test(second, first).p_value,
+        (
+            paired_t_test(second, first).p_value if len(gain) > 1 else None,
+            sign_test(second, first).p_value,
+            randomisation_test(second, first).p_value,
+        ),
     )
 
 

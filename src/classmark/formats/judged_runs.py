@@ -82,7 +82,7 @@ def judgment_format(path: Path | str) -> str:
     name = plain_name(path).name
     if Path(path).is_dir():
         return "beir"
-    if re.search(r"cranqrel|qrels\.text$|\.(rel|REL)$", name):
+    if re.search(r"cranqrel$|qrels\.text$|\.(rel|REL)$", name):
         return "smart"
     if name.startswith("rlv-ass"):
         return "npl"

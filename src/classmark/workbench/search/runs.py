@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
 REPORTS = Path("reports")
 USUAL = ("map", "mrr", "wta", "prbep", "p@10", "r@100", "ndcg@10")
+CHANCES = ("t-test p", "sign test p", "randomisation p")
 OF_PAIRS = ("ppref", "rpref", "wpref")
 
 
@@ -298,6 +299,11 @@ def _values(run: Run, qrels: Grades | Pairs, names: Sequence[str]) -> Values:
     if not is_graded(qrels) or not of_pairs:
         return retrieval_per_query(run, qrels, names)
     rest = [name for name in names if name not in of_pairs]
+    if all(len(set(judged.values())) == 1 for judged in qrels.values()):
+        raise Mistake(
+            f"measure {of_pairs[0]}: the grades of each query are all equal, and imply "
+            "no pair: give grades that differ, or pairs"
+        )
     values: dict[str, dict[str, float]] = retrieval_per_query(run, qrels, rest)
     for query, judged in qrels.items():
         pairs = preference_pairs({query: judged})
@@ -336,9 +342,7 @@ def _compared(values: Mapping[str, Values]) -> Table | None:
                     "better": compared.better,
                     "worse": compared.worse,
                     "equal": compared.equal,
-                    "t-test p": compared.t,
-                    "sign test p": compared.sign,
-                    "randomisation p": compared.randomisation,
+                    **dict(zip(CHANCES, compared.chances, strict=True)),
                 }
             )
     title = ", ".join(f"{run} − {first}" for run, _ in others)
@@ -347,6 +351,7 @@ def _compared(values: Mapping[str, Values]) -> Table | None:
         Column("run"), Column("measure"), Column("difference", format="+.4f"),
         Column("better", meaning="queries where the run is above the first"),
         Column("worse"), Column("equal"),
+        *(Column(name, format=".3g") for name in CHANCES),
     )  # fmt: skip
     return Table(f"Differences: {title}", rows, note, columns)
 

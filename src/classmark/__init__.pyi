@@ -9,6 +9,10 @@ from classmark.clusters.kmeans import SphericalKMeans as SphericalKMeans
 from classmark.clusters.kmeans import name_clusters as name_clusters
 from classmark.corpus.counting import Statistics as Statistics
 from classmark.corpus.documents import Document as Document
+from classmark.corpus.power_laws import HeapsLaw as HeapsLaw
+from classmark.corpus.power_laws import PowerLaw as PowerLaw
+from classmark.corpus.power_laws import VocabularyLaws as VocabularyLaws
+from classmark.corpus.power_laws import vocabulary_laws as vocabulary_laws
 from classmark.examples.query import ExampleQuery as ExampleQuery
 from classmark.examples.screening import Screening as Screening
 from classmark.examples.screening import ScreeningAnswer as ScreeningAnswer

@@ -62,6 +62,29 @@ def test_a_file_is_indexed_and_searched(web):
     assert web("index", "check", "--index", "i")[0] == 0
 
 
+def test_lambda_is_swept_from_0_to_1_and_what_is_not_defined_is_named(web):
+    files = ("--queries", "queries.jsonl", "--qrels", "qrels.tsv", "-p", "web")
+    sweep = ("tune", "--model", "jm", "--parameter", "lambda=0:1:0.25")
+    code, out, err = web(*sweep, *files)
+    assert (code, err) == (0, "")
+    assert "lambda = 0 is left out: jm takes one above 0 and at most 1" in out
+    rows = json.loads(web(*sweep, *files, "--json")[1])["rows"]
+    assert [row["lambda"] for row in rows] == [0.25, 0.5, 0.75, 1.0]
+    code, _, err = web("tune", "--model", "jm", "--parameter", "lambda=0", *files)
+    assert code == 2
+    assert "above 0" in err
+    code, _, err = web("tune", "--model", "jm", "--parameter", "mu=1,2", *files)
+    assert code == 2
+    assert "jm has no parameter 'mu'" in err
+
+
+def test_at_lambda_1_all_that_match_score_0_in_their_order(web):
+    words = ("search", "bees honey tea", "-p", "web", "--json", "--model", "jm")
+    rows = json.loads(web(*words, "--set", "lambda=1")[1])
+    assert [row["id"] for row in rows] == ["1", "2", "3"]
+    assert {row["score"] for row in rows} == {0.0}
+
+
 def test_parameters_are_tuned(web, tmp_path):
     files = ("--queries", "queries.jsonl", "--qrels", "qrels.tsv")
     code, out, err = web(

@@ -76,11 +76,11 @@ def test_runs_in_and_out(tmp_path):
     assert list(read_run(tmp_path / "a.run")) == lines
 
 
-def test_runs_are_sorted(tmp_path):
+def test_runs_are_sorted_and_equal_scores_stay_as_they_are(tmp_path):
     path = tmp_path / "a.run"
     write_run({"q": {"c": 1.0, "b": 2.5, "a": 1.0}}, path)
     assert path.read_text() == (
-        "q Q0 b 1 2.5 classmark\nq Q0 a 2 1 classmark\nq Q0 c 3 1 classmark\n"
+        "q Q0 b 1 2.5 classmark\nq Q0 c 2 1 classmark\nq Q0 a 3 1 classmark\n"
     )
 
 

@@ -22,6 +22,9 @@ def blocks(kind):
 def test_the_commands_run(monkeypatch, capsys):
     from classmark.cli.main import main
 
+    files = {"topics.tsv": "tsv", "topics.qrels": "qrels", "choices.csv": "csv"}
+    for name, kind in files.items():
+        Path(name).write_text(*blocks(kind))
     shown = {}
     for line in "".join(blocks("sh")).splitlines():
         monkeypatch.setattr(sys, "argv", shlex.split(line, comments=True))
@@ -29,10 +32,16 @@ def test_the_commands_run(monkeypatch, capsys):
             main()
         shown[line] = capsys.readouterr().out
         assert not stop.value.code, line
-    searches = [line for line in shown if line.startswith("classmark search")]
+    searches = [
+        line
+        for line in shown
+        if line.startswith("classmark search") and "--topics" not in line
+    ]
     assert len(searches) == 7
     for line in searches:
         assert shown[line].startswith("  1. "), line
+    assert Path("comparison.svg").exists()
+    assert len(Path("lm.run").read_text().splitlines()) > 2
 
 
 def test_the_refusal_is_as_shown():

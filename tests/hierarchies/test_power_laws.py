@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from classmark.arrays import rows_from
+from classmark.corpus.power_laws import power_law
 from classmark.hierarchies.places import places_of
 from classmark.hierarchies.report import (
     condition,
     feature_counts,
     nabla,
-    power_law,
 )
 from classmark.taxonomy.tree import Taxonomy
 

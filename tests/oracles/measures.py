@@ -72,3 +72,31 @@ def category_ranking(scores, Y):
     each = [document_measures(s, y) for s, y in zip(scores, Y, strict=True)]
     names = {name for values in each for name in values}
     return {n: np.mean([values[n] for values in each if n in values]) for n in names}
+
+
+def preference(answered, pairs, kind, cutoff=None):
+    """A measure of judged pairs, pair by pair: PPref, RPref or WPref."""
+    ranked = sorted(answered, key=lambda document: -answered[document])
+    place = {document: number for number, document in enumerate(ranked, 1)}
+    top = 0.0
+    bottom = float(len(pairs)) if kind == "RPref" else 0.0
+    for winner, loser in pairs:
+        ranks = [place[each] for each in (winner, loser) if each in place]
+        if not ranks or (cutoff is not None and min(ranks) > cutoff):
+            continue
+        weight = 1 / np.log2(1 + min(ranks)) if kind == "WPref" else 1.0
+        if winner in place and (loser not in place or place[winner] < place[loser]):
+            top += weight
+        if kind != "RPref":
+            bottom += weight
+    return top / bottom if bottom else 0.0
+
+
+def interpolated_precision(ranked, relevant, level):
+    """The best precision at any rank whose recall is at least level/10."""
+    precisions = [
+        precision(ranked, relevant, r)
+        for r in range(1, len(ranked) + 1)
+        if 10 * len(relevant & set(ranked[:r])) >= level * len(relevant)
+    ]
+    return max(precisions, default=0.0)

@@ -38,7 +38,9 @@ def test_columns_are_by_arrival_and_sorted_in_the_row():
 
 
 @pytest.mark.parametrize("norm", ["l2", None])
-@pytest.mark.parametrize("weighting", ["log-tfidf", "tfidf", "pivoted", "log", "tf"])
+@pytest.mark.parametrize(
+    "weighting", ["log-tfidf", "tfidf", "relative-tfidf", "pivoted", "log", "tf"]
+)
 def test_the_first_document_has_weights(weighting, norm):
     live = LiveVectorizer(weighting=weighting, norm=norm)
     columns, values = live.learn("bees make honey, much honey")
@@ -62,7 +64,8 @@ def test_before_the_first_reweighting_all_terms_count_the_same():
 
 
 @pytest.mark.parametrize(
-    ("weighting", "factor"), [("tfidf", log(6 / 2) + 1), ("pivoted", log(6))]
+    ("weighting", "factor"),
+    [("tfidf", log(6 / 2) + 1), ("relative-tfidf", log(6)), ("pivoted", log(6))],
 )
 @pytest.mark.parametrize("at_once", [True, False])
 def test_a_late_term_has_the_frequency_known_when_it_came(weighting, factor, at_once):

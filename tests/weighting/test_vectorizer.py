@@ -71,6 +71,22 @@ def test_statistics_are_those_of_the_kept_terms():
     assert fitted.statistics_.documents == 60
 
 
+@pytest.mark.usefixtures("path")
+def test_relative_tfidf_is_the_formula_by_hand():
+    vectorizer = Vectorizer("words|lower", "relative-tfidf", norm=None)
+    rows = vectorizer.fit_transform(["bee bee hive wax", "bee hive", "bee"]).toarray()
+    assert vectorizer.get_feature_names_out().tolist() == ["bee", "hive", "wax"]
+    half, third = np.log(3 / 2), np.log(3 / 1)  # hive in 2 of 3 documents, wax in 1
+    by_hand = [
+        [2 / 4 * 0, 1 / 4 * half, 1 / 4 * third],
+        [0, 1 / 2 * half, 0],
+        [0, 0, 0],
+    ]
+    np.testing.assert_allclose(rows, by_hand, atol=1e-7)
+    seen = vectorizer.transform(["wax wax bee new"]).toarray()
+    np.testing.assert_allclose(seen, [[0, 0, 2 / 3 * third]], atol=1e-7)
+
+
 def test_a_stream_of_texts_is_read_once():
     texts = some_texts(30)
     streamed = Vectorizer().fit_transform(text for text in texts)

@@ -142,7 +142,7 @@ app = group(
         **named(project, "init import export"),
         **named(train, "train evaluate stream"),
         **named(decide, "suggest place"),
-        **named(search, "index search click tune"),
+        **named(search, "index search measure click tune"),
         **named(like, "like"),
         **named(search, "pagerank"),
         **named(decide, "decide undo history queue rebuild progress agreement"),

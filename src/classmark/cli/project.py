@@ -52,9 +52,12 @@ def init(
 def info(
     project: Project = FOLDER,
     check: bool = option("Read every byte and verify it.", False),
+    vocabulary: bool = flag(
+        "Count the terms; fit and draw Heaps' and Zipf's laws.", "--vocabulary"
+    ),
 ) -> Table:
     """Say what is in a project."""
-    return projects.info(project, check=check)
+    return projects.info(project, check=check, vocabulary=vocabulary)
 
 
 @command(JSON)

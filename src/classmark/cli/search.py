@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ with deferred():
     from classmark.index import query_language
     from classmark.workbench import project as projects
     from classmark.workbench.project import Project
-    from classmark.workbench.search import clicks, hits, links, rankers
+    from classmark.workbench.search import clicks, hits, links, rankers, runs
     from classmark.workbench.search import index as indexing
     from classmark.workbench.search import search as searching
     from classmark.workbench.search import train_ranker as training
@@ -42,6 +43,7 @@ with deferred():
     from classmark.workbench.search.search import SearchResults
 
 CHECK, MERGE = "check", "merge"
+TOPIC_DEPTH = 1000  # documents for each topic of a run
 MOST = 20  # parts of a score that are printed
 INDEX_FOLDER = option("An index of a file.", None, "--index", metavar="DIR")
 PARAMETERS = option("A parameter; repeatable.", (), "--set", metavar="NAME=VALUE")
@@ -125,7 +127,9 @@ class SearchOptions:
     weights: tuple[str, ...] = option(
         "What a field counts; repeatable.", (), "--weight", metavar="FIELD=NUMBER"
     )
-    k: int = option("How many documents.", 10, "-k")
+    k: int | None = option(
+        "How many documents: 10, or 1000 for each of --topics.", None, "-k"
+    )
     feedback: str | None = FEEDBACK
     prior: str | None = option("Add what links say.", metavar="pagerank[:WEIGHT]")
     ranker: str | None = option(
@@ -134,17 +138,53 @@ class SearchOptions:
     explain: bool = flag("What each term adds to each score.", "--explain")
 
 
+@options
+class TopicOptions:
+    """A file of queries instead of one, and where their answers go."""
+
+    topics: Path | None = option(
+        "Answer every query of a file: TREC, SMART, BEIR, JSONL, or CSV and TSV of ids "
+        "and queries.",
+        metavar="FILE",
+    )
+    run: Path | None = option("Write their answers as a TREC run.", metavar="FILE")
+    topic_fields: tuple[str, ...] = option(
+        "Of a topic, take this, as title; repeatable; else all.",
+        (),
+        "--topic-field",
+        metavar="NAME",
+    )
+    format_: str | None = option(
+        "The format of --topics; else told by the file.", None, "--format"
+    )
+
+    def given(self) -> runs.Topics | None:
+        """The topics, None without any; ``run`` goes with them."""
+        if self.topics is None:
+            if self.run or self.topic_fields or self.format_:
+                raise Mistake(
+                    "--run, --topic-field and --format are of topics: give --topics "
+                    "FILE"
+                )
+            return None
+        if self.run is None:
+            raise Mistake("--topics: say where their answers go, with --run FILE")
+        return runs.Topics(self.topics, self.format_, self.topic_fields)
+
+
 @command(JSON)
 def search(
     *,
     words: tuple[str, ...] = argument(
         'words "a phrase" field:word +must -not AND OR NOT ( ); quote one '
         "that has signs, and put one that begins with - last, after --",
-        "QUERY",
+        "[QUERY]",
+        (),
     ),
     where: Path = FOLDER,
     folder: Path | None = INDEX_FOLDER,
     options: SearchOptions,
+    topics: TopicOptions,
     log: bool | None = option(
         "Keep the words and what is shown, to learn from; else as "
         "classmark.toml says: no.",
@@ -152,13 +192,19 @@ def search(
         "--log/--no-log",
     ),
     machines: WorkerOptions,
-) -> View:
-    """Find documents, best first, with the words that match."""
+) -> View | Table:
+    """Find documents, best first, with the words that match; or answer a file."""
     if folder is not None and where != HERE:
         raise Mistake("--project and --index: give one of them")
     if folder is not None and log:
         raise Mistake("--log: an index has no log; import the file into a project")
-    query, wish = " ".join(words), searching.QueryOptions(**vars(options))
+    if (several := topics.given()) is not None:
+        if words or log:
+            raise Mistake(f"{'a query' if words else '--log'} and --topics: give one")
+        place = (where, folder)
+        return _run_topics(place, several, topics.run or HERE, options, machines)
+    query = _typed(words)
+    wish = searching.QueryOptions(**vars(options) | {"k": _or(options.k, 10)})
     try:
         if folder is not None:
             with machines.started() as workers:
@@ -177,6 +223,86 @@ def search(
         sys.stderr.write(f"classmark: {shown}\n")
         raise typer.Exit(2) from problem
     return View(_result_facts(results), _result_lines(results))
+
+
+def _typed(words: tuple[str, ...]) -> str:
+    if not words:
+        raise Mistake(
+            "a query is missing: write what to look for, or give --topics FILE"
+        )
+    return " ".join(words)
+
+
+def _or(number: int | None, default: int) -> int:
+    return default if number is None else number
+
+
+def _run_topics(
+    place: tuple[Path, Path | None],
+    topics: runs.Topics,
+    out: Path,
+    options: SearchOptions,
+    machines: WorkerOptions,
+) -> Table:
+    """Answer topics by the index of a project, or by one in a folder of its own."""
+    wish = searching.QueryOptions(**vars(options) | {"k": _or(options.k, TOPIC_DEPTH)})
+    where, folder = place
+    with ExitStack() as stack:
+        project = None
+        if folder is None:
+            project = stack.enter_context(projects.Project(where))
+        workers = stack.enter_context(machines.started())
+        index = stack.enter_context(runs.opened(project, folder, workers))
+        return runs.run_topics(index, topics, out, wish, project)
+
+
+@options
+class MeasureOptions:
+    """What is measured of runs, and how it is shown."""
+
+    measures: tuple[str, ...] = option(
+        "As map, ndcg@10, p@5, ppref; repeatable; else the usual ones.",
+        (),
+        "--measure",
+        metavar="NAME",
+    )
+    format_: str | None = option(
+        "Of QRELS: trec, smart, npl, beir or pairs; else told by the file.",
+        None,
+        "--format",
+    )
+    trec_ties: bool = flag(
+        "Order equal scores as trec_eval does, by document id, the last first; else as "
+        "in the file.",
+        "--trec-ties",
+    )
+    plot: Path | None = option("Where the plot goes (.svg).", metavar="FILE")
+
+
+@command(ALL | JSON)
+def measure(
+    *,
+    run: Path = argument("Answers in TREC's form.", "RUN"),
+    qrels: Path = argument(
+        "Judgments: query, document, grade, in TREC's columns or others; or pairs: "
+        "query, winner, loser.",
+        "QRELS",
+    ),
+    others: tuple[Path, ...] = argument("Runs to compare with RUN.", "[RUN2…]", ()),
+    options: MeasureOptions,
+    per_query: bool = flag("A row for each query, too.", "--per-query"),
+) -> View:
+    """Measure runs against judgments; of several, say whether they differ by chance."""
+    how = runs.Measuring(
+        options.measures, options.format_, options.trec_ties, options.plot
+    )
+    measured = runs.measure_runs([run, *others], qrels, how)
+    tables = [measured.runs]
+    if measured.comparisons is not None:
+        tables.append(measured.comparisons)
+    if per_query:
+        tables.append(measured.queries)
+    return View(measured.facts(per_query=per_query), tables)
 
 
 def _result_facts(results: SearchResults) -> list[dict[str, Any]]:

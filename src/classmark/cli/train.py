@@ -53,7 +53,7 @@ class WeightingOptions:
     """Settings of [learning], for this once: how much a word counts."""
 
     weighting: str | None = option(
-        "binary, count, tf, log, tfidf, log-tfidf or pivoted"
+        "binary, count, tf, log, tfidf, log-tfidf, relative-tfidf or pivoted"
     )
     norm: str | None = option("auto, l2 or none: whether weights have length 1.")
     slope: float | None = option("Of pivoted: how much length counts, from 0 to 1.")

@@ -9,10 +9,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
+from classmark.corpus.power_laws import VocabularyLaws
 from classmark.figures import HUES, Axis, Figure, Panel, Series, write_figure
 
 Curves = Mapping[str, tuple[ArrayLike, ArrayLike]]
 
+RANKS = 200  # of terms that are drawn
 VOTED = " + rare"  # how the voted form of a method is called
 
 
@@ -100,6 +102,59 @@ def sweep_curve(
     ]
     panel = Panel(series, Axis(axes_names[0]), Axis(axes_names[1]))
     write_figure(Figure(title, [panel], labels="end"), path)
+
+
+def vocabulary_figure(laws: VocabularyLaws, path: Path, title: str) -> None:
+    """Draw terms against tokens read, and occurrences against rank, with the laws."""
+    panels = []
+    if laws.heaps is not None:
+        read, known = laws.read[laws.read > 0], laws.known[laws.read > 0]
+        name = f"Heaps: {laws.heaps.K:.3g} · tokens^{laws.heaps.beta:.3f}"
+        curves = {"different terms": (read, known), name: (read, laws.heaps.at(read))}
+        axes = Axis("tokens read", log=True), Axis(log=True)
+        panels.append(_with_law(curves, *axes, "How the vocabulary grows"))
+    if laws.zipf is not None:
+        ranks = np.unique(np.geomspace(1, laws.terms, RANKS).round().astype(int))
+        name = f"Zipf: {laws.zipf.head:.3g} · rank^−{laws.zipf.exponent:.3f}"
+        times = laws.frequencies[ranks - 1]
+        curves = {"occurrences": (ranks, times), name: (ranks, laws.zipf.at(ranks))}
+        axes = Axis("rank of the term", log=True, low=1), Axis(log=True)
+        panels.append(_with_law(curves, *axes, "How often terms occur"))
+    write_figure(Figure(title, panels, columns=2, size=(460, 360)), path)
+
+
+def _with_law(curves: Curves, x: Axis, y: Axis, title: str) -> Panel:
+    """A panel of values and, dashed, the law that was fitted to them."""
+    values, law = lines_of(curves)
+    return Panel([values, replace(law, dash="6 4", width=1.5)], x, y, title)
+
+
+def run_figure(
+    graphs: Mapping[str, tuple[ArrayLike, ArrayLike]],
+    differences: tuple[str, ArrayLike] | None,
+    path: Path,
+    title: str,
+) -> None:
+    """Draw precision against recall, a line per run, and a bar for each difference.
+
+    differences : a title, and a value for each query; the largest is drawn first.
+    """
+    panels = []
+    if graphs:
+        recall = Axis("recall", low=0, high=1)
+        precision = Axis("precision (interpolated)", low=0, high=1)
+        panels.append(Panel(lines_of(graphs), recall, precision))
+    if differences is not None:
+        name, values = differences
+        heights = np.sort(np.asarray(values, np.float64))[::-1].tolist()
+        width = min(24.0, max(1.0, 300 / len(heights)))
+        bars = [
+            Series("", [(at, 0.0), (at, up)], color_of(int(up < 0)), width)
+            for at, up in enumerate(heights, 1)
+        ]
+        queries = Axis("queries, by difference", low=0, high=len(heights) + 1)
+        panels.append(Panel(bars, queries, Axis(), name))
+    write_figure(Figure(title, panels, columns=2, size=(460, 360)), path)
 
 
 def induced_curves(

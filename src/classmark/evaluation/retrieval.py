@@ -19,7 +19,13 @@ from classmark.corpus.documents import train_test
 from classmark.index.feedback import Feedback
 from classmark.index.models import Choice, resolve
 from classmark.index.search import top_documents
-from classmark.measures import parse, retrieval_per_query
+from classmark.measures import (
+    paired_t_test,
+    parse,
+    randomisation_test,
+    retrieval_per_query,
+    sign_test,
+)
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.validation import Seed
@@ -27,10 +33,11 @@ from classmark.validation import Seed
 if TYPE_CHECKING:
     from classmark.datasets.dataset import Dataset
     from classmark.index.index import Index
-    from classmark.index.search import Hit, Searcher
+    from classmark.index.search import BaseSearcher, Hit, How, Searcher
 
 
 DEPTH = 1000
+BATCH = 256  # queries answered in one call
 Run = dict[str, dict[str, float]]
 
 
@@ -109,19 +116,35 @@ def run_queries(
     feedback: Feedback | None = None,
 ) -> Run:
     """Answer every query: query → document → score, best first."""
-    searcher, model = judged.searcher, choice[0]
-    queries: list[Sequence[str] | Mapping[str, float]] = list(judged.queries.values())
+    how: How = (choice, None, None)
+    return answer_queries(judged.searcher, judged.queries, how, k, feedback=feedback)
+
+
+def answer_queries(
+    searcher: BaseSearcher,
+    queries: Mapping[str, Sequence[str]],
+    how: How,
+    k: int = DEPTH,
+    *,
+    feedback: Feedback | None = None,
+) -> Run:
+    """Answer queries of analysed terms: query → document → score, best first.
+
+    how : model and parameters, weights of fields, prior, as ``Searcher.find`` takes it.
+    """
+    model = how[0][0]
+    terms: list[Sequence[str] | Mapping[str, float]] = list(queries.values())
     if feedback is not None:
-        hits = _answers(searcher, queries, choice, feedback.documents)
+        hits = _answers(searcher, terms, how, feedback.documents)
         first = [
-            (tally(terms), top_documents(best, model))
-            for terms, best in zip(judged.queries.values(), hits, strict=True)
+            (tally(each), top_documents(best, model))
+            for each, best in zip(queries.values(), hits, strict=True)
         ]
-        queries = list(searcher.lengthen(first, feedback))
-    answers = _answers(searcher, queries, choice, k)
+        terms = list(searcher.lengthen(first, feedback))
+    answers = _answers(searcher, terms, how, k)
     return {
         id_: {hit.id: hit.score for hit in best}
-        for id_, best in zip(judged.queries, answers, strict=True)
+        for id_, best in zip(queries, answers, strict=True)
     }
 
 
@@ -134,18 +157,58 @@ def measure(judged: JudgedQueries, run: Run, names: Sequence[str]) -> dict[str, 
 
 
 def _answers(
-    searcher: Searcher,
+    searcher: BaseSearcher,
     queries: Sequence[Sequence[str] | Mapping[str, float]],
-    choice: Choice,
+    how: How,
     k: int,
 ) -> list[list[Hit]]:
-    model, parameters = choice
-    if len(searcher.fields) == 1:
-        return searcher.search_many(queries, k, model, **parameters)
-    return [
-        searcher.search(terms, k, model, fields=None, prior=None, **parameters)
-        for terms in queries
-    ]
+    """Answer queries, many in one call where one field is searched as it is."""
+    (model, parameters), fields, prior = how
+    if len(searcher.fields) > 1 or fields is not None or prior is not None:
+        each = track(queries, "answering", len(queries))
+        return [searcher.hits(*searcher.find(terms, k, how)) for terms in each]
+    answers: list[list[Hit]] = []
+    batches = range(0, len(queries), BATCH)
+    for low in track(batches, "answering", len(batches)):
+        batch = queries[low : low + BATCH]
+        answers += searcher.search_many(batch, k, model, **parameters)
+    return answers
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A second run against a first, query by query, on one measure.
+
+    difference : of the means, second − first;  better, worse, equal : queries;
+    chances : two-sided p-values of the paired t-test (None with fewer than two
+    queries), the sign test and the randomisation test.
+    """
+
+    difference: float
+    better: int
+    worse: int
+    equal: int
+    chances: tuple[float | None, float, float]
+
+
+def compare(first: Floats, second: Floats) -> Compared:
+    """Compare the values of two runs on the same queries, shape (queries,).
+
+    >>> compare(np.array([0.2, 0.4, 0.5]), np.array([0.3, 0.4, 0.9])).better
+    2
+    """
+    gain = second - first
+    return Compared(
+        float(gain.mean()),
+        int((gain > 0).sum()),
+        int((gain < 0).sum()),
+        int((gain == 0).sum()),
+        (
+            paired_t_test(second, first).p_value if len(gain) > 1 else None,
+            sign_test(second, first).p_value,
+            randomisation_test(second, first).p_value,
+        ),
+    )
 
 
 def tally(terms: Sequence[str]) -> dict[str, float]:
@@ -209,6 +272,39 @@ def _values(text: str, values: str) -> list[float]:
 def settings_of(grid: Grid) -> list[dict[str, float]]:
     """Return every setting of a grid."""
     return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+
+
+def defined(
+    model: str, grid: Grid, fixed: Mapping[str, float | str] | None = None
+) -> tuple[dict[str, list[float]], list[str]]:
+    """Leave out the ends of ranges at which the model is not defined, and say which.
+
+    A sweep of λ from 0 to 1 includes 1 and not 0, where Jelinek–Mercer's formula
+    divides by λ.
+
+    >>> grid, notes = defined("jm", {"lambda": [0.0, 0.5, 1.0]})
+    >>> grid, notes[0][:22]
+    ({'lambda': [0.5, 1.0]}, 'lambda = 0 is left out')
+    """
+    parameters = resolve(model, fixed or {})[0].parameters
+    inside: dict[str, list[float]] = {}
+    notes = []
+    for name, values in grid.items():
+        limits = parameters.get(name.rstrip("_"))
+        ends: set[float] = set()
+        if limits is not None:
+            ends |= {limits.low} if limits.open_low else set()
+            ends |= {limits.high} if limits.open_high else set()
+        inside[name] = [value for value in values if value not in ends]
+        if not inside[name]:
+            inside[name] = list(values)  # the model refuses them
+            continue
+        notes += [
+            f"{name} = {value:g} is left out: {model} takes one {limits}"
+            for value in values
+            if value in ends
+        ]
+    return inside, notes
 
 
 def sweep(

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from classmark.formats.jsonl import json_lines
 from classmark.formats.tables import dictionaries, write_rows
-from classmark.formats.text_files import FilePlace, plain_name, write_lines
+from classmark.formats.text_files import FilePlace, Numbered, plain_name, write_lines
 from classmark.problems import Mistake
 
 COLUMNS = ("document", "winner", "loser", "weight")
@@ -41,21 +41,37 @@ def numbered_preferences(path: Path | str) -> Iterator[tuple[int, Preference]]:
     Raises ``UnreadableFile`` for a preference met twice, and for its contrary: the ends
     of all that were read are kept in memory.
     """
-    rows = json_lines(path) if _kind(path) == ".jsonl" else dictionaries(path)
+    return preferences_in(preference_rows(path))
+
+
+def preference_rows(path: Path | str) -> Numbered[dict[str, Any]]:
+    """Return (line number, column → cell) pairs of a CSV, TSV or JSONL file."""
+    if _kind(path) == ".jsonl":
+        return json_lines(path)
+    return Numbered(path, dictionaries(path))
+
+
+def preferences_in(
+    rows: Numbered[dict[str, Any]], columns: Sequence[str] = COLUMNS
+) -> Iterator[tuple[int, Preference]]:
+    """Yield the preferences of numbered rows, none of which repeats or contradicts.
+
+    columns : the names of subject, winner, loser and, where rows may have one, weight.
+    """
     seen: dict[tuple[str, str, str], int] = {}
     for number, row in rows:
-        preference = _preference(row, rows)
-        document, winner, loser, _ = preference
+        preference = _preference(row, rows, columns)
+        subject, winner, loser, _ = preference
         for pair, wording in (
             ((winner, loser), "it"),
             ((loser, winner), "its contrary"),
         ):
-            if (document, *pair) in seen:
+            if (subject, *pair) in seen:
                 rows.refuse(
-                    f"document {document!r}, {winner!r} over {loser!r}: {wording} is "
-                    f"on line {seen[document, *pair]} already: keep one"
+                    f"{columns[0]} {subject!r}, {winner!r} over {loser!r}: {wording} "
+                    f"is on line {seen[subject, *pair]} already: keep one"
                 )
-        seen[document, winner, loser] = number
+        seen[subject, winner, loser] = number
         yield number, preference
 
 
@@ -101,20 +117,24 @@ def _kind(path: Path | str) -> str:
     )
 
 
-def _preference(row: Mapping[str, Any], place: FilePlace) -> Preference:
-    unknown = [name for name in row if name not in COLUMNS]
-    missing = [name for name in COLUMNS[:3] if name not in row]
+def _preference(
+    row: Mapping[str, Any], place: FilePlace, columns: Sequence[str]
+) -> Preference:
+    unknown = [name for name in row if name not in columns]
+    missing = [name for name in columns[:3] if name not in row]
     if unknown or missing:
+        weight = ", and weight if you like" if len(columns) > 3 else ""
         place.refuse(
             f"{'no' if missing else 'unknown'} {(missing or unknown)[0]!r}: give "
-            "document, winner, loser, and weight if you like"
+            f"{', '.join(columns[:3])}{weight}"
         )
-    document, winner, loser = (_name(row[name], name, place) for name in COLUMNS[:3])
+    subject, winner, loser = (_name(row[name], name, place) for name in columns[:3])
     if winner == loser:
         place.refuse(
-            f"document {document!r}: {winner!r} cannot be above itself: remove the line"
+            f"{columns[0]} {subject!r}: {winner!r} cannot be above itself: remove the "
+            "line"
         )
-    return Preference(document, winner, loser, _weight(row.get("weight"), place))
+    return Preference(subject, winner, loser, _weight(row.get("weight"), place))
 
 
 def _name(value: object, column: str, place: FilePlace) -> str:

@@ -181,11 +181,13 @@ def read_beir(folder: Path | str) -> Iterator[Record]:
 
 
 def read_beir_queries(folder: Path | str) -> Iterator[Record]:
-    """Yield the queries of ``queries.jsonl``: ``_id`` and ``text``."""
+    """Yield the queries of ``queries.jsonl``, or of such a file: ``_id``, ``text``."""
     yield from _records(_inside(folder, "queries.jsonl"))
 
 
 def _inside(folder: Path | str, name: str) -> Path:
+    if Path(folder).is_file():
+        return Path(folder)
     paths = [
         path
         for suffix in ("", *COMPRESSIONS)
@@ -381,13 +383,13 @@ def write_run(
 ) -> int:
     """Write query → document → score, best first, and return how many lines.
 
-    Ranks begin at 1; equal scores keep the order of the ids.
+    Ranks begin at 1; equal scores keep the order they are in.
     """
     rows = (
         f"{_word(query)} Q0 {_word(document)} {rank} {_shortest(score)} {_word(name)}\n"
         for query, scores in run.items()
         for rank, (document, score) in enumerate(
-            sorted(scores.items(), key=lambda item: (-item[1], item[0])), 1
+            sorted(scores.items(), key=lambda item: -item[1]), 1
         )
     )
     return write_lines(rows, path)

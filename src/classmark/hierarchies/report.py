@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from classmark.arrays import Bools, Floats, Ints, Rows, rows_from, take
+from classmark.arrays import Bools, Ints, Rows, rows_from, take
 from classmark.corpus.documents import train_test
+from classmark.corpus.power_laws import PowerLaw, power_law
 from classmark.hierarchies.held_out import CENTROIDS, Bound, NodeLearner, TrialTree
 from classmark.hierarchies.places import (
     Nodes,
@@ -42,45 +43,6 @@ def path_costs(places: Places) -> Ints:
         node = np.where(node >= 0, parent[node], -1)
         cost += np.where(node >= 0, branching[node], 0)
     return cost
-
-
-RANKS = 3  # ranks that a fit needs
-
-
-class PowerLaw(NamedTuple):
-    """``head · rank^−exponent``; fit : r² of the line through the logarithms."""
-
-    head: float
-    exponent: float
-    fit: float
-    ranks: int
-
-    def at(self, ranks: ArrayLike) -> Floats:
-        """What the law foretells at these ranks, counted from 1."""
-        return np.asarray(
-            self.head * np.asarray(ranks, np.float64) ** -self.exponent, np.float64
-        )
-
-
-def power_law(values: ArrayLike) -> PowerLaw | None:
-    """Fit a power law to values by rank; None for fewer than three above 0.
-
-    Least squares on (ln rank, ln value), the largest value at rank 1 [BabbarMetzig14].
-
-    >>> law = power_law([100.0, 25.0, 100 / 9, 6.25])
-    >>> round(law.head, 6), round(law.exponent, 6), round(law.fit, 6)
-    (100.0, 2.0, 1.0)
-    """
-    sizes = np.sort(np.asarray(values, np.float64))[::-1]
-    sizes = sizes[sizes > 0]
-    if len(sizes) < RANKS:
-        return None
-    x, y = np.log(np.arange(1, len(sizes) + 1)), np.log(sizes)
-    slope, shift = np.polyfit(x, y, 1)
-    spread = float(((y - y.mean()) ** 2).sum())
-    left = float(((y - shift - slope * x) ** 2).sum())
-    fit = 1.0 - left / spread if spread > 1e-12 else 1.0
-    return PowerLaw(float(np.exp(shift)), float(-slope), fit, len(sizes))
 
 
 class Condition(NamedTuple):

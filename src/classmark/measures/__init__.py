@@ -1,12 +1,15 @@
 """How good is this order?"""
 
 from classmark.measures.categories import CategoryTally as CategoryTally
+from classmark.measures.categories import PrecisionRecall as PrecisionRecall
 from classmark.measures.categories import RelevantRanks as RelevantRanks
 from classmark.measures.categories import category_ranking as category_ranking
 from classmark.measures.categories import (
     category_ranking_per_document as category_ranking_per_document,
 )
 from classmark.measures.categories import precision_at_rank as precision_at_rank
+from classmark.measures.categories import precision_recall as precision_recall
+from classmark.measures.categories import rank_relevant as rank_relevant
 from classmark.measures.categories import ranking_error as ranking_error
 from classmark.measures.categories import recall_at_rank as recall_at_rank
 from classmark.measures.classification import Contingency as Contingency
@@ -22,7 +25,11 @@ from classmark.measures.retrieval import MEASURES as MEASURES
 from classmark.measures.retrieval import Declaration as Declaration
 from classmark.measures.retrieval import JudgedRun as JudgedRun
 from classmark.measures.retrieval import Measure as Measure
+from classmark.measures.retrieval import RankedPairs as RankedPairs
+from classmark.measures.retrieval import RelevantPlaces as RelevantPlaces
+from classmark.measures.retrieval import judge as judge
 from classmark.measures.retrieval import parse as parse
+from classmark.measures.retrieval import preference_pairs as preference_pairs
 from classmark.measures.retrieval import retrieval as retrieval
 from classmark.measures.retrieval import retrieval_per_query as retrieval_per_query
 from classmark.measures.significance import Outcome as Outcome

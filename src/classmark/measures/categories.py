@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from classmark.arrays import Array, Bools, Floats, Ints, Rows, keep_values, take
 from classmark.estimator import renamed
-from classmark.measures.retrieval import Measure, parse_for
+from classmark.measures.retrieval import (
+    JudgedRun,
+    Measure,
+    RelevantPlaces,
+    parse_for,
+)
 from classmark.preferences.graph import NAMES as GRAPH_LOSSES
 from classmark.preferences.graph import (
     Edge,
@@ -45,6 +50,13 @@ class RelevantRanks:
 
     def __len__(self) -> int:
         return len(self.sizes)
+
+    @property
+    def places(self) -> RelevantPlaces:
+        """The ranks document by document, those without relevant labels left out."""
+        sizes = self.sizes[self.sizes > 0]
+        documents = np.repeat(np.arange(len(sizes)), sizes)
+        return RelevantPlaces(documents, self.ranks, sizes, self.n_labels)
 
 
 def rank_relevant(scores: ArrayLike, Y: Any) -> RelevantRanks:
@@ -460,6 +472,51 @@ def recall_at_rank(scores: ArrayLike, Y: Any) -> Floats:
     [0.75, 0.75, 1.0]
     """
     return _tally(scores, Y).recall_at_rank()
+
+
+LEVELS = 11  # of recall: 0, 0.1, …, 1
+
+
+class PrecisionRecall(NamedTuple):
+    """A graph of precision against recall: two arrays of one length."""
+
+    recall: Floats
+    precision: Floats
+
+
+def precision_recall(
+    ranked: JudgedRun | RelevantRanks, *, interpolated: bool = True
+) -> PrecisionRecall:
+    """Return precision against recall, means over queries or documents.
+
+    interpolated : at recall 0, 0.1, …, 1, the largest precision of any rank whose
+    recall is at least that [ManningRaghavanSchutze08], as trec_eval prints it; else
+    P(r) against R(r), both averaged at the ranks r = 1, 2, … [CrammerSinger03].
+
+    ranked : ``judge(run, qrels)`` of retrieved documents, where a query without
+    relevant ones counts 0, or ``rank_relevant(scores, Y)`` of ranked categories, where
+    documents without any are left out.
+
+    >>> from classmark.measures import judge
+    >>> judged = judge({"q": {"a": 3.0, "b": 2.0, "c": 1.0}}, {"q": {"b": 1, "c": 1}})
+    >>> precision_recall(judged).precision.round(2).tolist()[:3]
+    [0.67, 0.67, 0.67]
+    >>> precision_recall(judged, interpolated=False).recall.tolist()
+    [0.0, 0.5, 1.0]
+    """
+    queries, ranks, sizes, depth = ranked.places
+    n = max(1, len(sizes))
+    if not interpolated:
+        by_rank = np.bincount(ranks - 1, minlength=depth)
+        shares = np.bincount(ranks - 1, 1 / sizes[queries], minlength=depth)
+        precision = np.cumsum(by_rank) / np.arange(1, depth + 1) / n
+        return PrecisionRecall(np.cumsum(shares) / n, precision)
+    hits = np.arange(1, len(ranks) + 1) - np.searchsorted(queries, queries)
+    best = np.zeros((LEVELS, len(sizes)))
+    for level in range(LEVELS):
+        reached = (LEVELS - 1) * hits >= level * sizes[queries]
+        np.maximum.at(best[level], queries[reached], (hits / ranks)[reached])
+    return PrecisionRecall(np.linspace(0.0, 1.0, LEVELS), best.sum(axis=1) / n)
 
 
 def _tally(scores: ArrayLike, Y: Any) -> CategoryTally:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -26,7 +26,7 @@ class Declaration:
     ``(micro)`` or ``(macro)`` must;  empty : what a query without relevant documents
     counts; None where there are no queries (for documents without labels see
     ``categories.py``);  compute : of measures of a run, from the run and the cutoff to
-    the value of each query.
+    the value of each query;  pairs : whether it is of preference pairs, not of grades.
     """
 
     name: str
@@ -37,6 +37,7 @@ class Declaration:
     larger_is_better: bool = True
     empty: float | None = None
     compute: Callable[[JudgedRun, int | None], Floats] | None = None
+    pairs: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +124,36 @@ def _unknown(name: str) -> Mistake:
 
 
 Table = Mapping[str, Mapping[str, float]]
+Pairs = Mapping[str, Sequence[tuple[str, str]]]
+
+
+class RankedPairs(NamedTuple):
+    """The ranks of judged pairs, infinite where a document was not retrieved.
+
+    queries : int64;  winners, losers : float64, all of shape (pairs,).
+    """
+
+    queries: Ints
+    winners: Floats
+    losers: Floats
+
+    @property
+    def best(self) -> Floats:
+        """The rank of the document of each pair that stands above the other."""
+        return np.minimum(self.winners, self.losers)
+
+
+class RelevantPlaces(NamedTuple):
+    """Where relevant items stand: all that a graph of precision and recall needs.
+
+    queries : (m,), increasing;  ranks : (m,), increasing in each query;  sizes : (q,),
+    how many are relevant, retrieved or not;  depth : the last rank that is looked at.
+    """
+
+    queries: Ints
+    ranks: Ints
+    sizes: Ints
+    depth: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +162,8 @@ class JudgedRun:
 
     ``retrieved`` and ``ideal`` are rankings of the judged queries 0..q−1, whose names
     are ``queries``; ``retrieved_grades`` and ``ideal_grades`` go along with them. A
-    grade above 0 is relevant; what is below counts as 0.
+    grade above 0 is relevant; what is below counts as 0. Where preference pairs were
+    judged, ``pairs`` has their ranks, and there are no grades.
     """
 
     queries: tuple[str, ...]
@@ -139,6 +171,7 @@ class JudgedRun:
     retrieved_grades: Floats
     ideal: Ranking
     ideal_grades: Floats
+    pairs: RankedPairs | None = None
 
     def total(self, values: Floats) -> Floats:
         """Sum per query of values that go along with ``retrieved``."""
@@ -156,35 +189,87 @@ class JudgedRun:
         hit = self.retrieved_grades > 0
         return hit if cutoff is None else hit & (self.retrieved.ranks() <= cutoff)
 
+    @property
+    def places(self) -> RelevantPlaces:
+        """Where the relevant documents stand."""
+        hits, ranks = self.hits(), self.retrieved.ranks()
+        depth = int(ranks.max(initial=0))
+        queries = self.retrieved.queries[hits]
+        return RelevantPlaces(queries, ranks[hits], self.relevant, depth)
 
-def judge(run: Table, qrels: Table) -> JudgedRun:
-    """Put a run's documents in order and look up their grades.
+
+def judge(run: Table, qrels: Table | Pairs) -> JudgedRun:
+    """Put a run's documents in order and look up their grades, or ranks of pairs.
 
     Equal scores keep the order of the run: the first given stands first (trec_eval goes
     by document id, the last first: give the run in that order to compare). A query of
     the run without judgments is left out; one without a run has found nothing.
 
+    qrels : {query: {document: grade}}, or {query: [(winner, loser), …]}.
+
     >>> judge({"q": {"a": 1.0, "b": 2.0}}, {"q": {"a": 3}}).retrieved_grades.tolist()
     [0.0, 3.0]
+    >>> judge({"q": {"a": 1.0, "b": 2.0}}, {"q": [("a", "c")]}).pairs.best.tolist()
+    [2.0]
     """
     if not qrels:
         raise Mistake("qrels is empty: give judgments {query: {document: grade}}")
     runs = {query: run.get(query, {}) for query in qrels}
-    looked_up = {
-        query: {document: qrels[query].get(document, 0) for document in answered}
-        for query, answered in runs.items()
-    }
     numbers, scores = _flat(runs, "run")
     retrieved = rank(numbers, np.arange(len(scores)), scores)
-    numbers, grades = _flat(qrels, "qrels")
+    graded = {q: judged for q, judged in qrels.items() if isinstance(judged, Mapping)}
+    pairs = {q: each for q, each in qrels.items() if not isinstance(each, Mapping)}
+    if pairs and graded:
+        raise Mistake("qrels has grades and pairs: give one kind of judgments")
+    if pairs:
+        return _judged_pairs(runs, retrieved, pairs)
+    looked_up = {
+        query: {document: graded[query].get(document, 0) for document in answered}
+        for query, answered in runs.items()
+    }
+    numbers, grades = _flat(graded, "qrels")
     ideal = rank(numbers, np.arange(len(grades)), grades)
     seen = np.maximum(_flat(looked_up, "qrels")[1], 0.0)[retrieved.items]
     best = np.maximum(grades, 0.0)[ideal.items]
     return JudgedRun(tuple(qrels), retrieved, seen, ideal, best)
 
 
+def _judged_pairs(runs: Table, retrieved: Ranking, pairs: Pairs) -> JudgedRun:
+    """Look up the ranks of judged pairs."""
+    rank_of = np.empty(len(retrieved))
+    rank_of[retrieved.items] = retrieved.ranks()
+    ranked, numbers = iter(rank_of.tolist()), []
+    places: list[tuple[float, float]] = []
+    for number, (query, answered) in enumerate(runs.items()):
+        place = dict(zip(answered, ranked, strict=False))
+        for winner, loser in pairs[query]:
+            if winner == loser:
+                raise Mistake(
+                    f"qrels, query {query!r}: {winner!r} over itself: leave it out"
+                )
+            numbers.append(number)
+            places.append((place.get(winner, np.inf), place.get(loser, np.inf)))
+    winners, losers = np.array(places, np.float64).reshape(-1, 2).T
+    ranked_pairs = RankedPairs(np.array(numbers, np.int64), winners, losers)
+    none, zeros = np.empty(0), np.zeros(len(retrieved))
+    ideal = rank(none, none, none)
+    return JudgedRun(tuple(runs), retrieved, zeros, ideal, none, ranked_pairs)
+
+
+def preference_pairs(qrels: Table) -> dict[str, list[tuple[str, str]]]:
+    """List the pairs that grades imply: each judged document over those graded lower.
+
+    >>> preference_pairs({"q": {"a": 2, "b": 1, "c": 1}})
+    {'q': [('a', 'b'), ('a', 'c')]}
+    """
+    return {
+        query: [(a, b) for a in judged for b in judged if judged[a] > judged[b]]
+        for query, judged in qrels.items()
+    }
+
+
 def retrieval(
-    run: Table, qrels: Table, measures: Sequence[str | Measure]
+    run: Table, qrels: Table | Pairs, measures: Sequence[str | Measure]
 ) -> dict[str, float]:
     """Judge a run: the mean over the judged queries, under the names as given.
 
@@ -193,18 +278,21 @@ def retrieval(
 
     run : {query: {document: score}};  qrels : {query: {document: grade}};
     measures : ``AP`` or ``map``, ``RR`` or ``mrr``, ``WTA``, ``P@10``, ``R@10``,
-    ``PRBEP``, ``nDCG@10`` …
+    ``PRBEP``, ``nDCG@10`` …; with qrels {query: [(winner, loser), …]}, ``PPref``,
+    ``RPref`` and ``WPref``, also cut (``PPref@10``).
 
     >>> run, qrels = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}, {"q": {"b": 1, "c": 2}}
     >>> retrieval(run, qrels, ["map", "mrr", "P@2"])
     {'map': 0.5833333333333333, 'mrr': 0.5, 'P@2': 0.5}
+    >>> retrieval(run, {"q": [("b", "c"), ("c", "a")]}, ["ppref"])
+    {'ppref': 0.5}
     """
     values = measured(judge(run, qrels), measures)
     return {name: float(each.mean()) for name, each in values.items()}
 
 
 def retrieval_per_query(
-    run: Table, qrels: Table, measures: Sequence[str | Measure]
+    run: Table, qrels: Table | Pairs, measures: Sequence[str | Measure]
 ) -> dict[str, dict[str, float]]:
     """Return {measure: {query: value}}: what a significance test takes.
 
@@ -266,6 +354,55 @@ def ndcg(judged: JudgedRun, cutoff: int | None = None) -> Floats:
     return share(dcg, _dcg(judged.ideal, judged.ideal_grades, cutoff, size))
 
 
+def preference_precision(judged: JudgedRun, cutoff: int | None = None) -> Floats:
+    """Share of the ordered pairs that are in the right order [Carterette08].
+
+    A judged pair is ordered where one of its documents is among the first k; a document
+    that was not retrieved stands below all that were. Pairs of which neither is among
+    the first k do not count.
+    """
+    pairs, ordered, right = _ordered(judged, cutoff)
+    return share(*_pair_sums(judged, pairs, right, ordered))
+
+
+def preference_recall(judged: JudgedRun, cutoff: int | None = None) -> Floats:
+    """Share of all judged pairs that are ordered, and rightly so [Carterette08].
+
+    As PPref, but pairs of which neither document is among the first k count as wrong.
+    """
+    pairs, _, right = _ordered(judged, cutoff)
+    return share(*_pair_sums(judged, pairs, right, np.ones(len(right))))
+
+
+def weighted_preference(judged: JudgedRun, cutoff: int | None = None) -> Floats:
+    """PPref with pairs near the top counting more, after [Carterette08].
+
+    Σ over rightly ordered pairs of w / Σ over ordered pairs of w, with w = 1/log2(1 +
+    r) and r the rank of the document of the pair that stands above the other.
+    """
+    pairs, ordered, right = _ordered(judged, cutoff)
+    weights = 1 / np.log2(1.0 + pairs.best)
+    return share(*_pair_sums(judged, pairs, right * weights, ordered * weights))
+
+
+def _ordered(judged: JudgedRun, cutoff: int | None) -> tuple[RankedPairs, Bools, Bools]:
+    """Which pairs have a document among the first k, and which of them are right."""
+    if judged.pairs is None:
+        raise Mistake(
+            "PPref, RPref and WPref are of preference pairs: give qrels as {query: "
+            "[(winner, loser), …]}, or what preference_pairs(qrels) makes of grades"
+        )
+    pairs = judged.pairs
+    ordered = np.isfinite(pairs.best) if cutoff is None else pairs.best <= cutoff
+    return pairs, ordered, ordered & (pairs.winners < pairs.losers)
+
+
+def _pair_sums(judged: JudgedRun, pairs: RankedPairs, *values: Array) -> list[Floats]:
+    size = len(judged.queries)
+    sums = (np.bincount(pairs.queries, each, minlength=size) for each in values)
+    return [np.asarray(each, np.float64) for each in sums]
+
+
 MANNING = "ManningRaghavanSchutze08"
 _DECLARED = (
     Declaration(
@@ -286,6 +423,16 @@ _DECLARED = (
     Declaration("R", MANNING, cutoff="must", empty=0.0, compute=recall),
     Declaration("PRBEP", "Joachims05", ("rprec",), empty=0.0, compute=break_even),
     Declaration("nDCG", "JarvelinKekalainen02", cutoff="may", empty=0.0, compute=ndcg),
+    *(
+        Declaration(
+            name, "Carterette08", cutoff="may", empty=0.0, compute=compute, pairs=True
+        )
+        for name, compute in (
+            ("PPref", preference_precision),
+            ("RPref", preference_recall),
+            ("WPref", weighted_preference),
+        )
+    ),
     Declaration("Loss1", "CrammerSinger03", larger_is_better=False),
     Declaration("Loss2", "CrammerSinger03", larger_is_better=False),
     Declaration("Loss3", "CrammerSinger03", ("disagreement",), larger_is_better=False),
@@ -316,9 +463,16 @@ MEASURES: dict[str, Declaration] = {declared.name: declared for declared in _DEC
 def measured(judged: JudgedRun, measures: Sequence[str | Measure]) -> dict[str, Floats]:
     """The value of each measure for each query, under the names as given."""
     computed = {name: each.compute for name, each in MEASURES.items() if each.compute}
+    parsed = parse_for(measures, computed)
+    for measure in parsed.values():
+        if judged.pairs is not None and not measure.declaration.pairs:
+            raise Mistake(
+                f"measure {measure} is of grades, and the judgments are preference "
+                "pairs: use ppref, rpref or wpref"
+            )
     return {
         name: computed[measure.name](judged, measure.cutoff)
-        for name, measure in parse_for(measures, computed).items()
+        for name, measure in parsed.items()
     }
 
 

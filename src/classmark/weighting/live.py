@@ -15,6 +15,7 @@ from classmark.problems import Mistake
 from classmark.weighting.vectorizer import (
     FREQUENCIES,
     IN_FORCE,
+    PLAIN,
     TOTALS,
     FixedVectorizer,
     Vectorizer,
@@ -51,7 +52,7 @@ class LiveVectorizer(FixedVectorizer):
     them. Its factor stays, until the next re-weighting,
 
         ln((1 + n) / 2) + 1   for "tfidf" and "log-tfidf" [SparckJones72],
-        ln(1 + n)             for "pivoted".
+        ln(1 + n)             for "relative-tfidf" and "pivoted".
 
     (Reuters-21578, documents 101 to 1,500, "log-tfidf", re-weighted at 16, 32, 64, …, a
     ``PreferenceRanker`` every 100: one-error .111. With ln((1 + n) / 2) + 1 from the
@@ -222,6 +223,6 @@ class LiveVectorizer(FixedVectorizer):
         """The factor of terms that came with the n-th document."""
         if not self._counter["documents_in_force"]:
             return 1.0
-        if self.weighting == "pivoted":
+        if self.weighting in PLAIN:
             return plain_idf(1, n + 1)
         return smooth_idf(1, n) if "idf" in self.weighting else 1.0

@@ -41,7 +41,10 @@ from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.text import Analyzer, analyzer_from
 
-WEIGHTINGS = ("binary", "count", "tf", "log", "tfidf", "log-tfidf", "pivoted")
+WEIGHTINGS = (
+    "binary", "count", "tf", "log", "tfidf", "log-tfidf", "relative-tfidf", "pivoted",
+)  # fmt: skip
+PLAIN = ("relative-tfidf", "pivoted")  # those with ln(N/df), 0 for a term of all
 NORMS = ("l2", None)
 FREQUENCIES = ("document_frequency", "collection_frequency")  # by term
 TOTALS = ("documents", "tokens", "postings")  # of the collection
@@ -153,7 +156,9 @@ def weigh(
     """Weigh counts; the statistics are those of the training documents.
 
     weighting : "binary", "count", "tf" (count over length), "log" (1 + ln tf), "tfidf"
-    (tf · (ln((1+N)/(1+df)) + 1)), "log-tfidf" (the same with 1 + ln tf), or "pivoted"
+    (tf · (ln((1+N)/(1+df)) + 1)), "log-tfidf" (the same with 1 + ln tf),
+    "relative-tfidf" (tf/Σtf · ln(N/df), the sum over the document's terms: as it is
+    first taught, and with norm=None exactly that [SaltonBuckley88]), or "pivoted"
     [Singhal96].  norm : "l2" makes each row a unit vector.  slope : of "pivoted".
     Returns float32 rows of the same shape, sharing columns with the counts; ``into`` is
     where the values go (also the counts' own values, when they are no longer needed).
@@ -209,7 +214,7 @@ def column_factor(
     df = df if columns is None else df[columns]
     if weighting in {"tfidf", "log-tfidf"}:
         return np.asarray(smooth_idf(df, n))
-    if weighting == "pivoted":
+    if weighting in PLAIN:
         return np.asarray(plain_idf(np.maximum(df, 1), max(n, 1)))
     return None
 
@@ -245,7 +250,7 @@ def _local_weights(
         factor = pivoted_length(unique, max(average_unique, 1e-300), slope)
         dampened = pivoted_tf(tf, _per_row(average_tf, starts))
         return np.asarray(dampened * _per_row(factor, starts))
-    if weighting == "tf":
+    if weighting in {"tf", "relative-tfidf"}:
         return np.asarray(relative(tf, _per_row(_sums(tf, starts), starts)))
     if weighting == "binary":
         return np.asarray(binary(tf))
@@ -270,7 +275,8 @@ class Vectorizer(Estimator):
     """Texts become rows of weights, one column per term.
 
     analyzer : an ``Analyzer``, its description, or None for ``Analyzer()``.
-    weighting : "tfidf", "log-tfidf", "binary", "count", "tf", "log" or "pivoted".
+    weighting : "tfidf", "log-tfidf", "relative-tfidf", "binary", "count", "tf", "log"
+        or "pivoted"; ``weigh`` has the formulas.
     norm : "l2" for unit rows, or None. (Unit length undoes the length factor of
         "pivoted": ask for ``norm=None`` to have the vectors of its paper.)
     min_df, max_df : a term is kept when it occurs in at least, at most so many training

@@ -206,8 +206,11 @@ def create(
     sync_folder(folder.parent)
 
 
-def info(project: Project, *, check: bool = False) -> Table:
-    """Counts, settings and the model in service; ``check`` reads every byte first."""
+def info(project: Project, *, check: bool = False, vocabulary: bool = False) -> Table:
+    """Counts, settings and the model in service; ``check`` reads every byte first.
+
+    vocabulary : count the terms, and fit and draw Heaps' and Zipf's laws.
+    """
     settings = project.settings
     facts: dict[str, Cell] = {"name": settings.name, "directory": str(project.folder)}
     if settings.store.url:
@@ -217,6 +220,8 @@ def info(project: Project, *, check: bool = False) -> Table:
     for name in ("weighting", "learner", "strategy"):
         facts[name] = getattr(settings.learning, name)
     facts |= _in_service(project)
+    if vocabulary:
+        facts |= _vocabulary(project)
     note = _checked(project) if check else ""
     rows: list[dict[str, Cell]] = [{"what": k, "value": v} for k, v in facts.items()]
     return Table("Project", rows, note, FACTS)
@@ -239,6 +244,35 @@ def _in_service(project: Project) -> dict[str, Cell]:
     if training.is_outdated(project.store):
         remedy = worded("run classmark train")
         facts["trained on acts undone since"] = f"to unlearn them exactly, {remedy}"
+    return facts
+
+
+def _vocabulary(project: Project) -> dict[str, Cell]:
+    """The words of all documents, and the laws they follow."""
+    from classmark.corpus.counting import count
+    from classmark.corpus.power_laws import vocabulary_laws
+    from classmark.evaluation.figures import vocabulary_figure
+    from classmark.text import Analyzer
+
+    analyzer = Analyzer.parse(project.settings.text.analyzer)
+    texts = (project.text_of(record) for record in project.store.records())
+    laws = vocabulary_laws(count(texts, analyzer).rows)
+    facts: dict[str, Cell] = {
+        "tokens": laws.tokens,
+        "different terms": laws.terms,
+        "terms that occur once": laws.once,
+    }
+    for name, law in (("Heaps", laws.heaps), ("Zipf", laws.zipf)):
+        if law is not None:
+            facts |= {
+                f"{name}: {'r²' if part == 'fit' else part}": f"{value:.4g}"
+                for part, value in law._asdict().items()
+                if part != "ranks"
+            }
+    if laws.heaps is not None or laws.zipf is not None:
+        path = project.folder / "reports" / "vocabulary.svg"
+        vocabulary_figure(laws, path, f"{project.settings.name}: the vocabulary")
+        facts["plot of the vocabulary"] = str(path)
     return facts
 
 

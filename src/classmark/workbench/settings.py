@@ -76,7 +76,7 @@ class LearningSettings:
     weighting: str = _setting(
         "log-tfidf",
         "How much a word counts by how often it occurs.",
-        "binary count tf log tfidf log-tfidf pivoted",
+        "binary count tf log tfidf log-tfidf relative-tfidf pivoted",
     )
     norm: str = _setting(
         "auto",

@@ -176,13 +176,18 @@ def _write_source(to: Path, paths: files.Paths, format_: str | None) -> None:
 
 def open_index(folder: Path, memory: str | int = "1GB") -> Index:
     """Open the index in a folder of its own, or say how to make one."""
+    require_index(folder)
+    return Index.open(folder, memory)
+
+
+def require_index(folder: Path) -> None:
+    """Refuse a folder that holds no index, and say how to make one."""
     if (folder / SETTINGS_FILE).is_file():
         raise Mistake(f"{folder} is a project: name it with --project {folder}")
     if not folder.is_dir() or Generations(folder).current() is None:
         raise Mistake(
             f"{folder} holds no index: make it with classmark index FILE --to {folder}"
         )
-    return Index.open(folder, memory)
 
 
 def check_index(folder: Path) -> Table:

@@ -207,7 +207,7 @@ def search_in(
     stale = indexing.is_stale(project)
     notes = [indexing.stale_note()] if stale else _notes(index, query)
     if number is None:
-        prior = _links_prior(project, opened, options.prior)
+        prior = links_prior(project, opened, options.prior)
         hits, parts = _ask(index, query, options, prior, machines)
     elif machines is not None:
         raise Mistake(
@@ -404,7 +404,7 @@ def _texts(node: Node | None) -> list[str]:
     return [text for part in parts for text in _texts(part)]
 
 
-def _links_prior(
+def links_prior(
     project: Project, opened: ProjectIndex, text: str | None
 ) -> Prior | None:
     """Make ``pagerank[:weight]`` the prior of the index's documents."""

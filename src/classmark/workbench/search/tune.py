@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
-from math import isfinite, nan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from classmark.evaluation import retrieval
 from classmark.evaluation.figures import sweep_curve
 from classmark.figures import require_svg
-from classmark.formats import read_records
-from classmark.formats.records import Judgment, gather
-from classmark.formats.text_files import lines
-from classmark.index.index import Index
+from classmark.formats.judged_runs import is_graded, read_judgments, read_topics
 from classmark.problems import Mistake
 from classmark.workbench.results import Cell, Evaluated, Table
-from classmark.workbench.search.index import index_folder
+from classmark.workbench.search.runs import opened, opening_on
 from classmark.workbench.search.search import feedback_of, named_values
 
 if TYPE_CHECKING:
@@ -63,6 +58,8 @@ def tune(
     grid = retrieval.grid_of(plan.parameters)
     if not grid:
         raise Mistake("no parameter to tune: give --parameter b=0:1:0.05")
+    fixed = named_values(plan.fixed, "--set")
+    grid, notes = retrieval.defined(plan.model, grid, fixed)
     path = plot or REPORTS / f"tune-{plan.model}-{'-'.join(grid)}.svg"
     require_svg(path)
     trials = retrieval.sweep(
@@ -70,7 +67,7 @@ def tune(
         plan.model,
         retrieval.settings_of(grid),
         plan.measure,
-        fixed=named_values(plan.fixed, "--set"),
+        fixed=fixed,
         feedback=None if plan.feedback is None else feedback_of(plan.feedback),
     )
     best = retrieval.best_of(trials)
@@ -81,7 +78,7 @@ def tune(
     table = Table(
         f"{plan.model} on {judged.name}, {len(judged.queries)} queries",
         rows,
-        f"best: {values} ({plan.measure} {best.value:.4f})",
+        "\n".join([f"best: {values} ({plan.measure} {best.value:.4f})", *notes]),
     )
     names = (next(iter(grid)), plan.measure)
     sweep_curve(_curves(trials, grid), path, table.title, names)
@@ -100,24 +97,17 @@ def judged_in(
 
     machines : who answers the queries, if not this process; the answers are the same.
     """
-    opening: Callable[[Path], Any] = Index.open
-    if machines is not None:
-        from classmark.machines.searching import SpreadIndex
-
-        opening = partial(SpreadIndex, machines)
-    if folder is None and project is not None:
-        folder = index_folder(project)
-    if folder is None:
+    if folder is None and project is None:
         if judgments.dataset is None or judgments.queries or judgments.qrels:
             raise Mistake(
                 "nothing to tune on: give --dataset NAME, or a project or --index with "
                 "--queries FILE and --qrels FILE"
             )
-        with retrieval.indexed(_loaded(judgments), opening) as judged:
+        with retrieval.indexed(_loaded(judgments), opening_on(machines)) as judged:
             yield judged
         return
     queries, qrels, name = read_judged(judgments)
-    with opening(folder) as index:
+    with opened(project, folder, machines) as index:
         yield retrieval.judged_queries(index, queries, qrels, name)
 
 
@@ -133,8 +123,12 @@ def read_judged(
             "judged queries are needed: give --queries FILE and --qrels FILE, or "
             "--dataset NAME for those of a known collection"
         )
-    queries = {r.id: r.document.text for r in read_records(judgments.queries)}
-    return queries, gather(_judgments(judgments.qrels)), judgments.queries.name
+    qrels = read_judgments(judgments.qrels)
+    if not is_graded(qrels):
+        raise Mistake(
+            f"{judgments.qrels} holds preference pairs: give grades to tune or learn on"
+        )
+    return read_topics(judgments.queries), qrels, judgments.queries.name
 
 
 def _loaded(judgments: Judgments) -> Dataset:
@@ -142,21 +136,6 @@ def _loaded(judgments: Judgments) -> Dataset:
 
     name = str(judgments.dataset)
     return load(name, judgments.data, "dev" if name == "nfcorpus" else None)
-
-
-def _judgments(path: Path) -> Iterator[Judgment]:
-    """Yield ``query document grade``, or TREC's four columns; a header may be there."""
-    file = lines(path, blank=False)
-    for at, (_, line) in enumerate(file):
-        row = line.split()
-        try:
-            grade = float(row[-1])
-        except ValueError:
-            grade = nan
-        if len(row) not in {3, 4} or (at and not isfinite(grade)):
-            file.refuse("query, document and grade are needed: mend the line")
-        if isfinite(grade):
-            yield Judgment(row[0], row[-2], grade)
 
 
 def _curves(

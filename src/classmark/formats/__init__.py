@@ -98,6 +98,15 @@ READERS = {
         line_ids=True,
     ),
     "annif-folder": Reader("annif.read_annif_folder", "Annif full texts"),
+    "pages": Reader(
+        "pages.read_pages",
+        "web pages: HTML files, or a crawl (WARC)",
+        "*.html *.htm *.xhtml *.warc",
+        line_ids=True,
+    ),
+    "pages-whole": Reader(
+        "pages.read_whole_pages", "web pages with their navigation", line_ids=True
+    ),
 }
 
 
@@ -174,7 +183,11 @@ def _by_content(path: Path) -> str | None:
         return "beir"
     if ".sgm" in suffixes:
         return "reuters"
-    if ".txt" in suffixes:
+    pages = [name for name in names if READERS["pages"].fits(name.name)]
+    texts = [name for name in names if name.suffix == ".txt"]
+    if len(pages) > len(texts):  # copies of sites have a robots.txt
+        return "pages"
+    if texts:
         return "annif-folder" if suffixes & {".key", ".tsv"} else "folder"
     if names and all(
         len(name.parts) in {2, 3} and name.name.isdecimal() for name in names

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from crawls import town, write
+
 PAGE = (Path(__file__).parents[2] / "docs" / "search.md").read_text()
 
 
@@ -19,8 +21,11 @@ def blocks(kind):
     return re.findall(rf"```{kind}\n(.*?)```", PAGE, flags=re.DOTALL)
 
 
-def test_the_commands_run(monkeypatch, capsys):
+@pytest.mark.needs("resiliparse")
+def test_the_commands_run(monkeypatch, capsys, tmp_path):
     from classmark.cli.main import main
+
+    write(tmp_path / "crawl.warc.gz", town())
 
     shown = {}
     for line in "".join(blocks("sh")).splitlines():
@@ -30,7 +35,7 @@ def test_the_commands_run(monkeypatch, capsys):
         shown[line] = capsys.readouterr().out
         assert not stop.value.code, line
     searches = [line for line in shown if line.startswith("classmark search")]
-    assert len(searches) == 7
+    assert len(searches) == 9
     for line in searches:
         assert shown[line].startswith("  1. "), line
 

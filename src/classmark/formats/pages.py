@@ -37,11 +37,11 @@ HTML = (".html", ".htm", ".xhtml")
 WARC = ".warc"
 TYPES = ("text/html", "application/xhtml+xml")
 LARGEST = 1 << 23  # bytes of a page
-MOST_ELEMENTS, DEEPEST, MOST_ATTRIBUTES = 200_000, 5_000, 1_000
+MOST_ELEMENTS, DEEPEST, MOST_ATTRIBUTES = 100_000, 5_000, 1_000
 NODES, ANCHOR = 200, 500  # looked at, and characters, of the text of a link
 HEADERS = 1 << 15  # bytes before a body
 REDIRECTS = 10  # followed one after the other
-NOT_HTML, REDIRECT, DAMAGED = "not HTML", "redirects", "damaged"
+NOT_HTML, REDIRECT, DAMAGED = "not HTML", "redirected", "damaged"
 CUT_SHORT = "cut short by the end of the file"
 TOO_LARGE = f"larger than {LARGEST >> 20} MiB"
 MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xfe\xff": "utf-16-be", b"\xff\xfe": "utf-16-le"}
@@ -240,8 +240,8 @@ def _captures(file: ArchiveFile, tally: Tally, ids: set[str]) -> Iterator[Captur
         try:
             content, charset = _fetched(record)
         except Skipped as reason:
-            harmless = str(reason) in {NOT_HTML, REDIRECT}
-            tally.skip(str(reason), "" if harmless else place)
+            wrong = str(reason) in {DAMAGED, CUT_SHORT, TOO_LARGE}
+            tally.skip(str(reason), place if wrong else "")
             continue
         if not url:
             tally.skip("without an address on the web", place)
@@ -435,24 +435,27 @@ TAGS = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 ATTRIBUTE = re.compile(rf"{NAME}(?:{VALUE})?")
-CLOSED_ALONE = re.compile(  # void, or with an end tag that may be left out
-    "area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr|param|p|li|dt|dd|"
-    "option|optgroup|t[rdh]|thead|tbody|tfoot|colgroup|caption|rt|rp|html|head|body"
+BLOCKS = re.compile(  # before which a parser looks for an open element, far up
+    "address|article|aside|blockquote|center|details|dialog|dir|div|dl|fieldset|"
+    "fig(ure|caption)|footer|form|h[1-6]|h(group|eader)|listing|main|menu|nav|ol|"
+    "plaintext|pre|search|section|summary|table|ul|button|r[bpt]|rtc"
 )
 
 
 def _is_intricate(text: str) -> bool:
     """Whether parsing would take time out of all proportion.
 
-    Parsers take time in the square of depth and of the attributes of one element.
+    Parsers take time in the square of the depth of blocks, of elements in all, and of
+    the attributes of one.
     """
-    depth, opened = 0, Counter[str]()
-    for elements, tag in enumerate(TAGS.finditer(text), 1):
+    depth, elements, opened = 0, 0, Counter[str]()
+    for tag in TAGS.finditer(text):
+        elements += not tag["end"]
         attributes = ATTRIBUTE.finditer(tag[2] or tag[5] or "")
         if next(islice(attributes, MOST_ATTRIBUTES, None), None):
             return True
         name = (tag["name"] or "").lower()
-        if name and not CLOSED_ALONE.fullmatch(name):
+        if BLOCKS.fullmatch(name):
             step = -1 if tag["end"] else 1
             if step > 0 or opened[name]:
                 opened[name] += step

@@ -15,7 +15,7 @@ def shelf(run, tmp_path):
     assert run("init", "shelf")[0] == 0
     code, out, err = run("import", "crawl.warc.gz", "--project", "shelf")
     assert (code, err) == (0, "")
-    assert "passed over: 1 not HTML, 1 redirects, 1 HTTP 404, 1 damaged" in " ".join(
+    assert "passed over: 1 not HTML, 1 redirected, 1 HTTP 404, 1 damaged" in " ".join(
         out.split()
     )
     code, out, err = run("index", "--project", "shelf")

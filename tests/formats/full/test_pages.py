@@ -31,8 +31,8 @@ def test_a_crawl_gives_its_pages_and_counts_the_rest(crawl):
     pages, note = crawl
     assert set(pages) == {SITE + path for path in [*TEXTS, "/mead"]}
     assert note.endswith(
-        "passed over: 1 not HTML, 1 redirects, 1 HTTP 404, 1 damaged, 1 captured again "
-        f"(the first: record 14, {SITE}/gone)"
+        "passed over: 1 not HTML, 1 redirected, 1 HTTP 404, 1 damaged, 1 captured "
+        f"again (the first: record 15, {SITE}/broken)"
     )
 
 
@@ -226,6 +226,7 @@ def test_bombs_and_huge_pages_are_passed_over(tmp_path, monkeypatch):
     [
         "<div>" * 100_000,
         "<div></x>" * 100_000,
+        "<rt>" * 90_000,
         "<div><!--</div>-->" * 100_000,
         "<div><script>'</div><a b=\"'</script>" * 50_000,
         "<p " + " ".join(f"a{n}=1" for n in range(100_000)) + ">",

@@ -12,7 +12,7 @@ TEXTS = {
     "/": "The town has a <a href='/bees'>beekeepers&apos; club</a>, a <a"
     " href='bakery'>bakery</a> and a <a href='library'>library</a>. <a"
     " href='javascript:alert(1)'>Click</a> or <a href='mailto:a@b.example'>write</a>.",
-    "/bees": "Bees &amp; honey: <a href='honey#a'>our jars of honey</a>, caf&eacute;.",
+    "/bees": "Bees &amp; honey: <a href='honey#a'>our jars of honey</a>, M&uuml;sli.",
     "/honey": "Jars are sold on Saturdays in the market hall of the town.",
     "/bakery": "Bread and <a href='/old-honey'>honey cake</a> every morning.",
     "/library": "Books on <a href='/bees'>keeping bees</a>, and on <a"

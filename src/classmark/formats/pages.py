@@ -437,7 +437,7 @@ TAGS = re.compile(
 ATTRIBUTE = re.compile(rf"{NAME}(?:{VALUE})?")
 BLOCKS = re.compile(  # before which a parser looks for an open element, far up
     "address|article|aside|blockquote|center|details|dialog|dir|div|dl|fieldset|"
-    "fig(ure|caption)|footer|form|h[1-6]|h(group|eader)|listing|main|menu|nav|ol|"
+    "figure|figcaption|footer|form|h[1-6]|h(group|eader)|listing|main|menu|nav|ol|"
     "plaintext|pre|search|section|summary|table|ul|button|r[bpt]|rtc"
 )
 

@@ -51,7 +51,8 @@ def test_text_is_without_frame_scripts_and_entities(crawl):
     bees = crawl[0][SITE + "/bees"]
     assert bees.document.title == "Bees"
     assert (
-        bees.document.fields["body"] == "Bees\n\nBees & honey: our jars of honey, café."
+        bees.document.fields["body"]
+        == "Bees\n\nBees & honey: our jars of honey, Müsli."
     )
     assert bees.meta == {
         "encoding": "utf-8",

@@ -56,6 +56,30 @@ def shown_by(display: Display) -> AbstractContextManager[None]:
     return installed(_display, display)
 
 
+_remarks: ContextVar[list[str] | None] = ContextVar("remarks", default=None)
+
+
+def remark(text: str) -> None:
+    """Say something of what was done, to whoever collects remarks."""
+    collected = _remarks.get()
+    if collected is not None:
+        collected.append(text)
+
+
+@contextmanager
+def remarks() -> Iterator[list[str]]:
+    """Collect the remarks of everything inside.
+
+    >>> with remarks() as collected:
+    ...     remark("two pages were damaged")
+    >>> collected
+    ['two pages were damaged']
+    """
+    collected: list[str] = []
+    with installed(_remarks, collected):
+        yield collected
+
+
 class Spreader(Protocol):
     """Runs many tasks at once on workers.
 

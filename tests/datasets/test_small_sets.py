@@ -285,6 +285,71 @@ def test_makupalat(tmp_path):
     assert found.descriptions.texts == ["a"]
 
 
+MEDIAMILL = """@relation mediamill
+@attribute Att1 numeric
+@attribute Att2 numeric
+@attribute Class1 {0,1}
+@attribute Class2 {0,1}
+@data
+0.5,1.0E-4,0,1
+{0 0.25,2 1,3 1}
+"""
+
+
+def test_mediamill(tmp_path):
+    xml = (
+        '<?xml version="1.0" encoding="utf-8"?>\n'
+        '<labels xmlns="http://mulan.sourceforge.net/labels">\n'
+        '<label name="Class1"></label><label name="Class2"></label></labels>\n'
+    )
+    folder = put_files(
+        tmp_path,
+        {
+            "mediamill-train.arff": MEDIAMILL,
+            "mediamill-test.arff": MEDIAMILL,
+            "mediamill.arff": MEDIAMILL,
+            "mediamill.xml": xml,
+            "train-exp1.svm": "0,5 1:0.5 2:1e-4\n5 120:-0.25\n",
+            "test-exp1.svm": " 1:0.5\n",
+        },
+    )
+    found = load("mediamill", path=folder)
+    assert found.train.labels == found.test.labels == [["Class2"], ["Class1", "Class2"]]
+    assert found.label_names == ["Class1", "Class2"]
+    assert found.feature_names == ["Att1", "Att2"]
+    assert found.train.X.toarray().tolist() == [[0.5, 1e-4], [0.25, 0]]
+    whole = load("mediamill", path=folder, split="all")
+    assert (len(whole.train), len(whole.test)) == (2, 0)
+    first = load("mediamill", path=folder, split="exp1")
+    assert first.train.labels == [["0", "5"], ["5"]]
+    assert first.test.X.shape == (1, 120)
+    with pytest.raises(Mistake, match="split='exp2'"):
+        load("mediamill", path=folder, split="exp2")
+
+
+def test_rcv1_with_its_tokens(tmp_path):
+    folder = put_files(
+        tmp_path,
+        {
+            "rcv1.topics.hier.orig": (
+                "parent: None child: Root child-description: Root\n"
+                "parent: Root child: CCAT         child-description: CORPORATE\n"
+                "parent: CCAT child: C11          child-description: STRATEGY/PLANS\n"
+            ),
+            "rcv1-v2.topics.qrels": "C11 2286 1\nCCAT 2286 1\nCCAT 26151 1\n",
+            "lyrl2004_tokens_train.dat": ".I 2286\n.W\nhoney hiv honey\nbee\n\n",
+            "lyrl2004_tokens_test_pt0.dat": ".I 26151\n.W\nbread bak\n",
+        },
+    )
+    found = load("rcv1-v2-topics", path=folder)
+    assert (found.train.ids, found.test.ids) == (["2286"], ["26151"])
+    assert found.train.texts == ["honey hiv honey\nbee"]
+    assert found.train.labels == [["C11", "CCAT"]]
+    assert found.test.labels == [["CCAT"]]
+    assert found.label_names == ["CCAT", "C11"]
+    assert found.taxonomy.edges[-1] == ("CCAT", "C11")
+
+
 def test_rcv1(tmp_path):
     token = {"doc_label": ["A"], "doc_token": ["Our", "words"]}
     folder = put_files(

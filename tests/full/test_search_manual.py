@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from crawls import town, write
+
 PAGE = (Path(__file__).parents[2] / "docs" / "search.md").read_text()
 
 
@@ -19,12 +21,15 @@ def blocks(kind):
     return re.findall(rf"```{kind}\n(.*?)```", PAGE, flags=re.DOTALL)
 
 
-def test_the_commands_run(monkeypatch, capsys):
+@pytest.mark.needs("resiliparse")
+def test_the_commands_run(monkeypatch, capsys, tmp_path):
     from classmark.cli.main import main
 
     files = {"topics.tsv": "tsv", "topics.qrels": "qrels", "choices.csv": "csv"}
     for name, kind in files.items():
         Path(name).write_text(*blocks(kind))
+    write(tmp_path / "crawl.warc.gz", town())
+
     shown = {}
     for line in "".join(blocks("sh")).splitlines():
         monkeypatch.setattr(sys, "argv", shlex.split(line, comments=True))
@@ -37,7 +42,7 @@ def test_the_commands_run(monkeypatch, capsys):
         for line in shown
         if line.startswith("classmark search") and "--topics" not in line
     ]
-    assert len(searches) == 7
+    assert len(searches) == 9
     for line in searches:
         assert shown[line].startswith("  1. "), line
     assert Path("comparison.svg").exists()

@@ -333,7 +333,7 @@ MODULES = {
         "reuters", "newsgroups", "rcv1", "debtags", "pypi", "makupalat", "wikispeedia",
         "edges", "polblogs",
     ),
-    "vectors": ("mulan", "vectors", "libsvm", "lshtc"),
+    "vectors": ("mulan", "mediamill", "vectors", "libsvm", "lshtc"),
     "retrieval": (
         "cranfield", "cacm", "adi", "npl", "beir", "nfcorpus", "letor", "sogou", "obp",
     ),

@@ -14,6 +14,7 @@ from classmark.datasets.dataset import (
     Dataset,
     DatasetPart,
     Link,
+    any_of,
     chosen_split,
     descriptions_of,
     in_test,
@@ -23,8 +24,15 @@ from classmark.datasets.dataset import (
 )
 from classmark.formats.annif import read_annif
 from classmark.formats.archive import read_newsgroups
-from classmark.formats.reuters import modapte_part, read_reuters
-from classmark.formats.taxonomies import read_children_lists, tree_of_chains
+from classmark.formats.reuters import (
+    TOKENS,
+    TOPICS,
+    modapte_part,
+    rcv1_topics,
+    read_rcv1_tokens,
+    read_reuters,
+)
+from classmark.formats.taxonomies import read_categories, tree_of_chains
 from classmark.formats.text_files import Numbered, lines
 from classmark.progress import track
 from classmark.taxonomy.tree import Category, Taxonomy, taxonomy_of
@@ -94,11 +102,13 @@ def load_rcv1(folder: Path, split: str | None) -> Dataset:
     """Load the topics of RCV1-v2.
 
     split : ``"lyrl2004"`` (the default), the labels of all 804,414 documents, 23,149 in
-    train, without texts; or ``"tokens"``, the 2,316 documents of which the tokens are
-    there, one in three in ``test``.
+    train, without texts; where ``lyrl2004_tokens_*.dat`` are there, their documents,
+    with the stems of their words; or ``"tokens"``, the 2,316 documents of which the
+    tokens are there in JSON, one in three in ``test``. The tree is that of
+    ``rcv1.topics.hier.orig`` or of a ``.taxonomy``.
     """
-    path = one_of(folder, "*.taxonomy")
-    categories = read_children_lists(path)
+    path = one_of(folder, "*.hier.orig", "*.taxonomy")
+    categories = read_categories(path)
     topics = [category.id for category in categories if category.parents]
     if chosen_split(split, "lyrl2004", "tokens") == "tokens":
         path = one_of(folder, "*rcv1_dev.json")
@@ -108,7 +118,7 @@ def load_rcv1(folder: Path, split: str | None) -> Dataset:
             for number, (labels, tokens) in enumerate(rows, 1)
         )
     else:
-        train, test = _judged(one_of(folder, "*topics.qrels*"), topics)
+        train, test = _judged(folder, topics)
     return Dataset(
         "rcv1-v2-topics",
         train,
@@ -118,22 +128,18 @@ def load_rcv1(folder: Path, split: str | None) -> Dataset:
     )
 
 
-def _judged(path: Path, topics: list[str]) -> tuple[DatasetPart, DatasetPart]:
+def _judged(folder: Path, topics: list[str]) -> tuple[DatasetPart, DatasetPart]:
     train, test = DatasetPart(), DatasetPart()
-    interned = {topic: topic for topic in topics}
-    file = lines(path, blank=False)
-    name = ""
-    labels: list[str] = []
-    for _, line in track(file, "reading RCV1's labels", 2_606_875):
-        row = line.split()
-        if len(row) != 3 or row[0] not in interned or not row[1].isdecimal():
-            file.refuse("not 'topic document 1' with a known topic")
-        if row[1] != name:
-            name, labels = row[1], []
+    topics_of = rcv1_topics(one_of(folder, TOPICS), set(topics))
+    if any_of(folder, TOKENS) is None:
+        for name, labels in topics_of.items():
             part = train if int(name) <= LAST_OF_TRAIN else test
             part.ids.append(name)
-            part.labels.append(labels)
-        labels.append(interned[row[0]])
+            part.labels.append(list(labels))
+    else:
+        for record in track(read_rcv1_tokens(folder, topics_of), "reading RCV1"):
+            part = train if int(record.id) <= LAST_OF_TRAIN else test
+            part.add(record.id, record.document.text, record.labels)
     return train, test
 
 

@@ -245,6 +245,17 @@ def load_mulan(folder: Path, split: str | None) -> Dataset:
     )
 
 
+def load_mediamill(folder: Path, split: str | None) -> Dataset:
+    """Load MediaMill's concepts [Snoek06]: Mulan's files, or LIBSVM's of experiment 1.
+
+    split : None for ``mediamill-{train,test}.arff`` with ``mediamill.xml``; ``"all"``
+    for ``mediamill.arff``; ``"exp1"`` for ``*train-exp1.svm*`` and ``*test-exp1.svm*``.
+    """
+    if chosen_split(split, "", "all", "exp1") == "exp1":
+        return load_libsvm(folder, None, "*{}-exp1*")
+    return load_mulan(folder, split)
+
+
 def load_vectors(folder: Path, split: str | None) -> Dataset:
     """Load ``FAMILY_SPLIT.svm`` with ``.labels.txt`` and, if there, ``.features.txt``.
 
@@ -275,7 +286,7 @@ def _named(labels: list[str], names: list[str], path: Path) -> list[str]:
     return [names[int(label)] for label in labels]
 
 
-def load_libsvm(folder: Path, _split: str | None) -> Dataset:
+def load_libsvm(folder: Path, _split: str | None, pattern: str = "*{}*") -> Dataset:
     """Load LIBSVM files: a folder with ``*train*`` and ``*test*``, or one file.
 
     Labels are what the file says, as text. A single file is divided: one example in
@@ -284,7 +295,7 @@ def load_libsvm(folder: Path, _split: str | None) -> Dataset:
     if folder.is_file():
         train, test = divided(read_svmlight(folder))
     else:
-        paths = [one_of(folder, f"*{name}*") for name in ("train", "test")]
+        paths = [one_of(folder, pattern.format(name)) for name in ("train", "test")]
         read = [read_svmlight(path) for path in paths]
         width = max(examples.rows.width for examples in read)
         train, test = (part_of(examples, width=width) for examples in read)

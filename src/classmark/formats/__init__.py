@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from fnmatch import fnmatch
 from importlib import import_module
 from itertools import islice
@@ -67,6 +68,12 @@ READERS = {
     "folder": Reader("archive.read_text_folder", "texts, subfolders as labels"),
     "newsgroups": Reader("archive.read_newsgroups", "20 Newsgroups folders"),
     "reuters": Reader("reuters.read_reuters", "Reuters-21578 SGML", "*.sgm *.sgml"),
+    "reuters-xml": Reader(
+        "reuters.read_reuters_xml", "Reuters Corpus XML", "*newsML.xml"
+    ),
+    "rcv1": Reader(
+        "reuters.read_rcv1_tokens", "RCV1-v2 token files", "lyrl2004_tokens_*.dat"
+    ),
     "smart": Reader(
         "test_collections.read_smart",
         "SMART documents or queries",
@@ -98,6 +105,15 @@ READERS = {
         line_ids=True,
     ),
     "annif-folder": Reader("annif.read_annif_folder", "Annif full texts"),
+    "pages": Reader(
+        "pages.read_pages",
+        "web pages: HTML files, or a crawl (WARC)",
+        "*.html *.htm *.xhtml *.warc",
+        line_ids=True,
+    ),
+    "pages-whole": Reader(
+        "pages.read_whole_pages", "web pages with their navigation", line_ids=True
+    ),
 }
 
 
@@ -166,18 +182,27 @@ def _by_name(path: Path) -> str | None:
 
 
 def _by_content(path: Path) -> str | None:
+    """Tell the format of a folder or archive by the names of its first files."""
     from classmark.formats.archive import entries
 
     names = [PurePosixPath(entry.name) for entry in islice(entries(path), LOOK)]
-    suffixes = {name.suffix for name in names}
-    if any(str(name).startswith("corpus.jsonl") for name in names):
-        return "beir"
-    if ".sgm" in suffixes:
-        return "reuters"
-    if ".txt" in suffixes:
-        return "annif-folder" if suffixes & {".key", ".tsv"} else "folder"
-    if names and all(
-        len(name.parts) in {2, 3} and name.name.isdecimal() for name in names
-    ):
-        return "newsgroups"
-    return None
+    suffixes = Counter(name.suffix for name in names)
+    fitting = {
+        name: sum(reader.fits(each.name) for each in names)
+        for name, reader in READERS.items()
+    }
+    holds = {
+        "beir": any(str(name).startswith("corpus.jsonl") for name in names),
+        "reuters": suffixes[".sgm"],
+        "reuters-xml": fitting["reuters-xml"] or _all(names, r"\d{8}\.zip"),
+        "rcv1": fitting["rcv1"],
+        "pages": fitting["pages"] > suffixes[".txt"],  # sites have a robots.txt
+        "annif-folder": suffixes[".txt"] and (suffixes[".key"] or suffixes[".tsv"]),
+        "folder": suffixes[".txt"],
+        "newsgroups": _all(names, r"([^/]+/)?[^/]+/\d+"),
+    }
+    return next((name for name, is_there in holds.items() if is_there), None)
+
+
+def _all(names: list[PurePosixPath], pattern: str) -> bool:
+    return bool(names) and all(re.fullmatch(pattern, str(name)) for name in names)

@@ -1,30 +1,42 @@
-"""Reuters-21578: newswire stories of 1987 in their original SGML [Lewis97].
+"""Reuters' newswire: Reuters-21578 in SGML, RCV1 in XML and in tokens.
 
-Each story becomes a record: id ``NEWID``, fields ``title`` and ``body``, labels the
-TOPICS. In ``meta``: ``lewissplit``, ``cgisplit``, ``topics`` (the attribute),
-``oldid``, ``date``, ``type`` (NORM, BRIEF, UNPROC), and, where given, ``author``,
-``dateline``, ``places``, ``people``, ``orgs``, ``exchanges``, ``companies`` (names
-joined by ``|``).
+Of Reuters-21578 [Lewis97], stories of 1987, each becomes a record: id ``NEWID``, fields
+``title`` and ``body``, labels the TOPICS. In ``meta``: ``lewissplit``, ``cgisplit``,
+``topics`` (the attribute), ``oldid``, ``date``, ``type`` (NORM, BRIEF, UNPROC), and,
+where given, ``author``, ``dateline``, ``places``, ``people``, ``orgs``, ``exchanges``,
+``companies`` (names joined by ``|``).
+
+Of the Reuters Corpus (RCV1, RCV2), an XML file a story: id ``itemid``, labels the codes
+of ``bip:topics:1.0``; in ``meta`` ``date``, ``language``, and, where given, ``byline``,
+``dateline``, ``countries``, ``industries``. RCV1-v2 [LewisYangRoseLi04] has the stems
+of the words of each story instead.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 from classmark.corpus.documents import Document
-from classmark.formats.archive import entries, is_archive
+from classmark.formats.archive import ArchiveFile, entries, is_archive
 from classmark.formats.records import SECONDARY, Record
 from classmark.formats.text_files import (
     LIMITS,
     FileLimits,
     FilePlace,
     Numbered,
+    lines,
     lines_of,
+    safe_xml,
 )
 from classmark.problems import UnreadableFile
+from classmark.progress import track
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
 
 ENTITY = re.compile(r"&(lt|gt|amp|quot|apos|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});")
 NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
@@ -207,3 +219,137 @@ def modapte_part(record: Record) -> str | None:
     if record.meta.get("topics") != "YES":
         return None
     return {"TRAIN": "train", "TEST": "test"}.get(record.meta.get("lewissplit", ""))
+
+
+TOKENS, TOPICS = "lyrl2004_tokens_*.dat*", "*topics.qrels*"
+
+
+def rcv1_topics(
+    path: Path | str, topics: Collection[str] | None = None
+) -> dict[str, tuple[str, ...]]:
+    """Read RCV1-v2's label file, ``topic document 1`` a line: document → its topics.
+
+    topics : those that are known; another one is refused. Documents in the order of
+    their first line; equal lists of topics are one object.
+    """
+    topics_of: dict[str, tuple[str, ...]] = {}
+    lists: dict[tuple[str, ...], tuple[str, ...]] = {}
+    file = lines(path, blank=False)
+    for _, line in track(file, f"reading {Path(path).name}"):
+        row = line.split()
+        if len(row) != 3 or not row[1].isdecimal() or row[2] != "1":
+            file.refuse("not 'topic document 1': mend the line")
+        if topics is not None and row[0] not in topics:
+            file.refuse(f"{row[0]!r} is not a topic of the hierarchy: mend the line")
+        together = (*topics_of.get(row[1], ()), row[0])
+        topics_of[row[1]] = lists.setdefault(together, together)
+    return topics_of
+
+
+def read_rcv1_tokens(
+    path: Path | str, topics: Mapping[str, Iterable[str]] | None = None
+) -> Iterator[Record]:
+    """Yield the stories of ``lyrl2004_tokens_*.dat``, a file or a folder of them.
+
+    A story is ``.I number``, ``.W``, then lines of stems. topics : document → labels;
+    by default those of ``rcv1-v2.topics.qrels`` in the same folder, where there is one.
+    """
+    path, ids = Path(path), set[str]()
+    if topics is None:
+        beside = sorted((path if path.is_dir() else path.parent).glob(TOPICS))
+        topics = rcv1_topics(beside[0]) if beside else {}
+    for file in sorted(path.glob(TOKENS)) if path.is_dir() else [path]:
+        numbered = lines(file, blank=False)
+        stories = Numbered(file, _stories(numbered), ids)
+        for _, (name, words) in stories:
+            labels = dict.fromkeys(topics.get(name, ()), SECONDARY)
+            yield Record(Document(stories.new_id(name), {"body": words}), labels)
+
+
+def _stories(file: Numbered[str]) -> Iterator[tuple[int, tuple[str, str]]]:
+    """Yield the line, number and words of each story."""
+    start, name, words = 0, "", list[str]()
+    for number, line in file:
+        if line.startswith(".I"):
+            if name:
+                yield start, (name, "\n".join(words))
+            start, name, words = number, line[2:].strip(), []
+            if not name.isdecimal():
+                file.refuse("a number is needed after .I: mend the line")
+        elif not name:
+            file.refuse(".I and the number of a story are to come first")
+        elif line.strip() != ".W":
+            words.append(line)
+    if name:
+        yield start, (name, "\n".join(words))
+
+
+CODES = {"countries": "bip:countries:1.0", "industries": "bip:industries:1.0"}
+XML_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
+STORY, DAY = "*newsML.xml", "[0-9]" * 8 + ".zip"
+
+
+def read_reuters_xml(
+    path: Path | str, *, limits: FileLimits = LIMITS
+) -> Iterator[Record]:
+    """Yield the stories of the Reuters Corpus, an XML file each.
+
+    path : a file, a folder or a zip of ``*newsML.xml``, or a folder of zips, one a day.
+    DTDs and entities are refused.
+    """
+    ids, many = set[str](), Path(path).is_dir() or is_archive(path)
+    for file in entries(path, limits):
+        if many and fnmatch(file.name, f"*{DAY}") and Path(path).is_dir():
+            for inner in entries(Path(path) / file.name, limits):
+                if fnmatch(inner.name, STORY):
+                    yield _newsitem(inner, ids, limits)
+        elif not many or fnmatch(file.name, STORY):
+            yield _newsitem(file, ids, limits)
+
+
+def _newsitem(file: ArchiveFile, ids: set[str], limits: FileLimits) -> Record:
+    place, content = FilePlace(file.where, None, ids), bytearray()
+    with file.open() as stream:
+        while chunk := stream.read():
+            content += chunk
+            if len(content) > limits.line:
+                place.refuse(f"more than {limits.line} bytes: raise limits.line")
+    root = safe_xml(file.where, bytes(content))
+    if root.tag != "newsitem" or not root.get("itemid"):
+        place.refuse("no <newsitem itemid=…>: give files of the Reuters Corpus")
+    paragraphs = ("".join(p.itertext()).strip() for p in root.iterfind("text/p"))
+    heads = {name: (root.findtext(name) or "").split() for name in HEADS}
+    texts = {name: " ".join(words) for name, words in heads.items()}
+    fields = {
+        "title": texts["headline"] or texts["title"],
+        "body": "\n".join(filter(None, paragraphs)),
+    }
+    meta = {
+        "date": root.get("date", ""),
+        "language": root.get(XML_LANGUAGE, ""),
+        "byline": texts["byline"],
+        "dateline": texts["dateline"],
+        **{name: "|".join(_codes(root, kind)) for name, kind in CODES.items()},
+    }
+    return Record(
+        Document(
+            place.new_id(root.get("itemid", "")),
+            {name: text for name, text in fields.items() if text},
+        ),
+        dict.fromkeys(_codes(root, "bip:topics:1.0"), SECONDARY),
+        {name: fact for name, fact in meta.items() if fact},
+    )
+
+
+HEADS = ("title", "headline", "byline", "dateline")
+
+
+def _codes(root: Element, kind: str) -> list[str]:
+    """The codes of a class, as they come."""
+    return [
+        code.get("code", "")
+        for codes in root.iterfind("metadata/codes")
+        if codes.get("class") == kind
+        for code in codes.iterfind("code")
+        if code.get("code")
+    ]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 from xml.sax.saxutils import quoteattr
 
@@ -22,6 +22,7 @@ from classmark.formats.text_files import (
     FilePlace,
     lines,
     open_bytes,
+    safe_xml,
     write_lines,
     writing,
 )
@@ -345,22 +346,6 @@ def tree_of_chains(chains: Iterable[Sequence[str]]) -> Taxonomy:
     return Taxonomy(edges, nodes=nodes)
 
 
-def _safe_xml(path: Path | str, text: bytes) -> Element:
-    """Parse XML; DTDs and entities are refused."""
-    from xml.etree.ElementTree import ParseError
-
-    from defusedxml.common import DefusedXmlException
-    from defusedxml.ElementTree import fromstring
-
-    try:
-        return cast("Element", fromstring(text, forbid_dtd=True))
-    except DefusedXmlException as error:
-        FilePlace(path).refuse(f"XML with a DTD or entities is refused ({error})")
-    except (ParseError, ValueError, LookupError) as error:
-        line = getattr(error, "position", (None,))[0]
-        raise UnreadableFile(path, line, f"not XML: {error}") from error
-
-
 SPACE = "http://mulan.sourceforge.net/labels"
 
 
@@ -370,7 +355,7 @@ def read_mulan_labels(path: Path | str) -> list[Category]:
     DTDs and entities are refused.
     """
     with open_bytes(path) as stream:
-        root = _safe_xml(path, stream.read(LIMITS.line))
+        root = safe_xml(path, stream.read(LIMITS.line))
     categories: dict[str, Category] = {}
     waiting: list[tuple[Element, str]] = [(child, "") for child in root][::-1]
     while waiting:
@@ -419,7 +404,7 @@ def read_skos(
     with open_bytes(path) as stream:
         text = b"".join(iter(lambda: stream.read(LIMITS.line), b""))
     if syntax == "xml":
-        _safe_xml(path, text)
+        safe_xml(path, text)
     try:
         graph.parse(data=text, format=syntax)
     except Exception as error:

@@ -14,11 +14,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO, TextIOWrapper
 from pathlib import Path, PurePath
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, Generic, NoReturn, TypeVar
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, Generic, NoReturn, TypeVar, cast
 
 from classmark.problems import Mistake, UnreadableFile
 
 if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
     from _typeshed import SupportsRead
 
 T = TypeVar("T")
@@ -334,6 +336,22 @@ def whole_text(
                 "raise limits.line if that is right"
             )
     return "".join(pieces)
+
+
+def safe_xml(path: Path | str, text: bytes) -> Element:
+    """Parse XML; DTDs and entities are refused."""
+    from xml.etree.ElementTree import ParseError
+
+    from defusedxml.common import DefusedXmlException
+    from defusedxml.ElementTree import fromstring
+
+    try:
+        return cast("Element", fromstring(text, forbid_dtd=True))
+    except DefusedXmlException as error:
+        FilePlace(path).refuse(f"XML with a DTD or entities is refused ({error})")
+    except (ParseError, ValueError, LookupError) as error:
+        line = getattr(error, "position", (None,))[0]
+        raise UnreadableFile(path, line, f"not XML: {error}") from error
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from classmark.formats.records import Record
 from classmark.formats.taxonomies import read_categories
 from classmark.formats.text_files import FilePlace
 from classmark.problems import Mistake, worded
-from classmark.progress import track
+from classmark.progress import remarks, track
 from classmark.taxonomy.tree import Category, taxonomy_of
 from classmark.workbench.results import Table
 from classmark.workbench.store.log import Act, whoami
@@ -164,7 +164,7 @@ def import_records(
     who, whole, store = who or whoami(), turn is None, project.store
     turn = turn or store.transaction
     judgments, added = 0, list[str]()
-    with turn() if whole else nullcontext():
+    with remarks() as notes, turn() if whole else nullcontext():
         categories = {category.id for category in store.categories()}
         before = Comparison(store)
         for batch in _batches(records, BATCH if whole else PART):
@@ -183,14 +183,15 @@ def import_records(
                 judgments += len(store.judge(acts, f"{who} (import)"))
         if not replace:
             before.require_none_replaced(source, whole=whole)
-        documents = sum(before.counts.values())
+        row = {"documents": sum(before.counts.values()), **before.counts}
         with turn():
-            detail = {"source": source, "count": documents, **before.counts}
-            store.note_event("imported", who, **detail)
-    row = {"documents": documents, **before.counts, "judgments": judgments}
+            detail = {"count": row["documents"], **before.counts}
+            store.note_event("imported", who, source=source, **detail)
     listed = ", ".join(added[:5]) + (" …" if len(added) > 5 else "")
-    note = f"categories added because a label named them: {listed}" if added else ""
-    return Table(f"Imported {source}", [row | {"new categories": len(added)}], note)
+    if added:
+        notes.append(f"categories added because a label named them: {listed}")
+    row |= {"judgments": judgments, "new categories": len(added)}
+    return Table(f"Imported {source}", [row], "\n".join(notes))
 
 
 def import_taxonomy(project: Project, path: Path, format_: str | None = None) -> Table:

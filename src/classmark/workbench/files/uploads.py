@@ -131,8 +131,9 @@ LARGEST = 1 << 30
 WAITING = 20
 KEPT = 24 * 3600.0
 DOCUMENTS, TAXONOMY, PREFERENCES = "documents", "taxonomy", "preferences"
+PAGES = (".html", ".htm", ".warc")
 ONLY_TREES = (".ttl", ".rdf", ".nt", ".taxonomy", ".orig", ".xml")
-ENDINGS = (".jsonl", ".ndjson", *TABLES, ".zip", ".sgm", *ONLY_TREES)
+ENDINGS = (".jsonl", ".ndjson", *TABLES, ".zip", ".sgm", *PAGES, *ONLY_TREES)
 PACKED = ".gz"
 _TOKEN = re.compile(r"[0-9a-f]{32}")
 
@@ -322,7 +323,7 @@ KINDS = {
     DOCUMENTS: FileKind(
         (
             "jsonl", "csv", "folder", "annif", "annif-csv", "annif-folder",
-            "newsgroups", "reuters", "beir",
+            "newsgroups", "reuters", "beir", "pages", "pages-whole",
         ),
         ("id", "title", "text", "labels"),
     ),

@@ -29,6 +29,7 @@ from classmark.index.snapshot import PARTS, Snapshot, open_snapshot
 from classmark.links.pagerank import anchors
 from classmark.machines import files
 from classmark.problems import Mistake, worded
+from classmark.progress import remarks
 from classmark.storage import Generations, open_folder, save
 from classmark.text import Analyzer
 from classmark.validation import byte_size
@@ -94,8 +95,10 @@ def index_file(  # noqa: PLR0913 (what a command is asked)
         raise Mistake(f"{to} is there and is no index: choose another folder")
     require_writable(to)
     setup = Setup(Analyzer(), None, positions, byte_size(memory))
+    notes: list[str] = []
     if machines is None:
-        snapshot = _fill_folder(path, format_, to, setup, shards)
+        with remarks() as notes:
+            snapshot = _fill_folder(path, format_, to, setup, shards)
     else:
         from classmark.machines.indexing import Building
 
@@ -106,7 +109,8 @@ def index_file(  # noqa: PLR0913 (what a command is asked)
     if not len(index):
         raise Mistake(f"{name}: there is no document in it: give another one")
     _write_source(to, path, format_)
-    return _described(f"Index of {name} in {to}", index)
+    described = _described(f"Index of {name} in {to}", index)
+    return replace(described, note="\n".join(dict.fromkeys(notes)))
 
 
 def _described(title: str, index: Index, **changes: int) -> Table:

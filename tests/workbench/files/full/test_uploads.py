@@ -11,6 +11,7 @@ from classmark.problems import Mistake
 from classmark.workbench.deciding.decide import Decision, decide
 from classmark.workbench.files import exporting, uploads
 from classmark.workbench.files.uploads import Receiving, upload_of, waiting
+from crawls import town, write
 from projects import WORDS, new_desk, parish
 from workbench.files.hostile_files import HOSTILE
 
@@ -295,3 +296,17 @@ def test_tables_are_safe_in_spreadsheets_unless_raw(desk):
     assert "=1+1" in raw.read_text()
     remove_safe()
     remove_raw()
+
+
+@pytest.mark.needs("resiliparse")
+@pytest.mark.parametrize("name", ["crawl.warc", "crawl.warc.gz"])
+def test_a_crawl_is_shown_and_taken_in(desk, tmp_path, name):
+    upload = send(desk, name, write(tmp_path / name, town()).read_bytes())
+    shown = uploads.preview(desk, upload.token)
+    assert (shown.format, shown.mistake) == ("pages", "")
+    assert shown.rows[0][:2] == ("http://eskerton.example/", "Eskerton")
+    assert shown.counts["new"] == 9
+    done = take_in(desk, upload)
+    assert f"{name}: 9 documents" in done.said
+    assert "passed over: 1 not HTML" in done.said
+    assert str(desk.folder) not in done.said

@@ -284,8 +284,9 @@ def graphs_report(table: Table, solver: str = "lbfgs") -> Reproduction:
     for row in table.rows:
         cells: dict[str, str | float | None] = {"trained for": row.method}
         for error in NAMES:
-            measured = f"{row.measures[error]:.4f} ± {row.half_width(error):.4f}"
-            cells[error] = f"{measured} ({row.paper[error]:g})"
+            measured = (row.measures[error], row.half_width(error))
+            mean, half = (f"{value:.4f}".lstrip("0") for value in measured)
+            cells[error] = f"{mean} ± {half} ({row.paper[error]:g})".replace("(0", "(")
         rows.append(cells)
     return Reproduction(
         f"Label ranking graphs by {solver}: error by training loss, five folds",

@@ -31,13 +31,13 @@ from classmark.arrays import Floats, Ints, Rows, take
 from classmark.examples.auto import FEWEST
 from classmark.examples.query import ExampleQuery
 from classmark.figures import HUES, LINE
-from classmark.measures import paired_t_test
+from classmark.measures import bootstrap_interval, paired_t_test
 from classmark.progress import track
 from classmark.validation import Seed, generator
 from reproductions.qbme_tasks import Task, measure, news20, reuters, siam
-from reproductions.report import STYLE, Reproduction, save
+from reproductions.report import STYLE, Reproduction, holds, save
 
-SURE, ALIKE = 0.005, 0.05
+SURE, ALIKE, ROUNDS = 0.005, 0.05, 2000
 NAMES = {"prbep": "PRBEP", "map": "MAP"}
 DEARER = 3.0  # times SVM_ba that SVM_pr may cost
 PAPER_COST, TUNED, ONE = ", C = 100", ", tuned", ", C_P = 1"
@@ -78,7 +78,7 @@ class Claims:
             p = paired_t_test(*self._pair(own, other, key), "greater").p_value
             good = good and p < SURE
             parts.append(f"{self._means(own, other, key)} ({_chance(p)})")
-        return f"{own} ≫ {other}: {_holds(good)}; {'; '.join(parts)}"
+        return f"{own} ≫ {other}: {holds(good)}; {'; '.join(parts)}"
 
     def alike(self, own: str, other: str) -> str:
         """Whether no difference is seen: two-sided, which is no proof of equality."""
@@ -87,13 +87,13 @@ class Claims:
             p = paired_t_test(*self._pair(own, other, key)).p_value
             good = good and p >= ALIKE
             parts.append(f"{self._means(own, other, key)} ({_chance(p)})")
-        return f"{own} ≈ {other}: {_holds(good)}; {'; '.join(parts)}"
+        return f"{own} ≈ {other}: {holds(good)}; {'; '.join(parts)}"
 
     def sparser(self, own: str, other: str) -> str:
         """Whether one has fewer weights than another."""
         few, many = (self._mean(name, "nonzeros") for name in (own, other))
         return (
-            f"{own} is sparser than {other}: {_holds(few < many)}; {few:,.0f} and "
+            f"{own} is sparser than {other}: {holds(few < many)}; {few:,.0f} and "
             f"{many:,.0f} weights"
         )
 
@@ -103,7 +103,7 @@ class Claims:
         ratio = float(a.sum() / b.sum())
         each = a / np.maximum(b, 1e-6)
         return (
-            f"{own} costs at most {DEARER:g} × {other}: {_holds(ratio <= DEARER)}; "
+            f"{own} costs at most {DEARER:g} × {other}: {holds(ratio <= DEARER)}; "
             f"{ratio:.2f} × in all, median topic {np.median(each):.2f}, worst "
             f"{each.max():.2f}"
         )
@@ -115,7 +115,7 @@ class Claims:
         p = paired_t_test(*self._pair(own, best, "map")).p_value
         good = self._mean(own, "map") >= self._mean(best, "map")
         means = self._means(own, best, "map")
-        return f"{own} is best: {_holds(good)}; next is {best}, {means} ({_chance(p)})"
+        return f"{own} is best: {holds(good)}; next is {best}, {means} ({_chance(p)})"
 
     def _pair(self, own: str, other: str, key: str) -> tuple[Floats, Floats]:
         return np.array(self.found[own][key]), np.array(self.found[other][key])
@@ -125,11 +125,9 @@ class Claims:
 
     def _means(self, own: str, other: str, key: str) -> str:
         a, b = self._mean(own, key), self._mean(other, key)
-        return f"{NAMES[key]} {a:.4f} and {b:.4f}"
-
-
-def _holds(true: bool) -> str:
-    return "holds" if true else "does not hold"
+        low, high = bootstrap_interval(*self._pair(own, other, key), rounds=ROUNDS)
+        apart = f"{a - b:+.4f}, 95 % {low:+.4f} … {high:+.4f}"
+        return f"{NAMES[key]} {a:.4f} and {b:.4f}, {apart}"
 
 
 def _chance(p: float) -> str:

@@ -72,7 +72,7 @@ AVERAGED: dict[str, Callable[[], LinearRanker]] = {
 ONLINE = ("perceptron", "MMP loss 1", "MMP loss 2", "MMP loss 3")
 LOSSES = ("loss1", "loss2", "loss3")
 CURVES = (*ONLINE, "Rocchio")  # of precision and recall, in the colours of the losses
-HIGH = 0.95  # recall: beyond it the paper's perceptron falls
+LATE, HIGH = 0.9, 0.95  # recall: beyond them the paper's perceptron falls, is low
 
 Found = Mapping[str, Mapping[str, Floats]]
 
@@ -346,7 +346,16 @@ def curve_claims(
     listed = ", ".join(f"{name} {value:.3f}" for name, value in high.items())
     verdict = holds(worst == "perceptron")
     claim = "the perceptron has the least precision at high recall"
-    return [f"{claim}: {verdict}; precision at recall {HIGH:g}: {listed}"]
+    grid = np.arange(recall["perceptron"][0], 1.0, 0.001)
+    at = {name: np.interp(grid, recall[name], precision[name]) for name in CURVES}
+    others = np.maximum(at["MMP loss 2"], at["MMP loss 3"])
+    below = np.flatnonzero(at["perceptron"] < others)
+    end = float(grid[below[0]]) if below.size else 1.0
+    return [
+        f"the perceptron is above MMP loss 2 and 3 up to recall {LATE:g}: "
+        f"{holds(end >= LATE)}; up to {end:.3f}",
+        f"{claim}: {verdict}; precision at recall {HIGH:g}: {listed}",
+    ]
 
 
 def reproduce(data: Path | None) -> Reproduction:

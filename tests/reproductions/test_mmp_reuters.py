@@ -140,12 +140,16 @@ def test_who_falls_at_high_recall_is_said():
     recall = {name: [0.5, 0.9, 1.0] for name in (*ONLINE, "Rocchio")}
     precision = {name: [0.8, 0.4, 0.2] for name in recall}
     precision["perceptron"] = [0.9, 0.5, 0.0]
-    assert curve_claims(recall, precision)[0].startswith(
+    above, lowest = curve_claims(recall, precision)
+    assert above.endswith("2 and 3 up to recall 0.9: holds; up to 0.934")
+    assert lowest.startswith(
         "the perceptron has the least precision at high recall: holds; precision at "
         "recall 0.95: perceptron 0.250, MMP loss 1 0.300"
     )
     precision["Rocchio"] = [0.8, 0.1, 0.0]
-    assert "does not hold" in curve_claims(recall, precision)[0]
+    assert "does not hold" in curve_claims(recall, precision)[1]
+    precision["MMP loss 2"] = [0.95, 0.4, 0.2]
+    assert "does not hold; up to 0.500" in curve_claims(recall, precision)[0]
 
 
 def test_words_and_features_come_from_the_training_fold():

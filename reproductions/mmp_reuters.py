@@ -351,9 +351,9 @@ def curve_claims(
     others = np.maximum(at["MMP loss 2"], at["MMP loss 3"])
     below = np.flatnonzero(at["perceptron"] < others)
     end = float(grid[below[0]]) if below.size else 1.0
+    first = f"the perceptron is above MMP loss 2 and 3 up to recall {LATE:g}"
     return [
-        f"the perceptron is above MMP loss 2 and 3 up to recall {LATE:g}: "
-        f"{holds(end >= LATE)}; up to {end:.3f}",
+        f"{first}: {holds(end >= LATE)}; up to {end:.3f}",
         f"{claim}: {verdict}; precision at recall {HIGH:g}: {listed}",
     ]
 

@@ -36,7 +36,7 @@ def errors_of(
         solution = boost(
             train.priced(loss), worth / len(learned), max_iter=iterations, tol=0.0
         )
-        errors.append(float(test.errors(solution.weights, loss).mean()))
+        errors.append(float(test.errors(test.X @ solution.weights, loss).mean()))
     return errors
 
 

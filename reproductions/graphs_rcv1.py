@@ -70,9 +70,8 @@ class Collection:
         """The documents with a loss of their graphs."""
         return DocumentLoss(rows_from(self.X), loss_from(self.graphs, loss))
 
-    def errors(self, weights: Floats, name: str) -> Floats:
-        """The error of each document under weights of shape (words, labels)."""
-        scores = self.X @ weights
+    def errors(self, scores: Floats, name: str) -> Floats:
+        """The error of each document, scores of shape (documents, labels)."""
         each = zip(scores, self.graphs, strict=True)
         return np.array([ranking_error(row, graph, name) for row, graph in each])
 
@@ -200,9 +199,10 @@ def compare(
             ranker = LogLinearRanker(name, C=chosen[method][-1], tol=TOL)
         else:
             ranker = LogLinearRanker(name, solver="boosting", max_iter=boosting)
-        weights = ranker.fit(train.X, train.graphs).weights_
+        ranker.fit(train.X, train.graphs)
+        scores = ranker.decision_function(test.X)
         for measure, error in enumerate(NAMES):
-            errors[method, measure, parted[at][1]] = test.errors(weights, error)
+            errors[method, measure, parted[at][1]] = test.errors(scores, error)
     tests = [test for _, test in parted]
     rows = [_row(at, errors, chosen[at], tests) for at in range(len(NAMES))]
     size = (len(loaded.graphs), loaded.graphs[0].n_labels)
@@ -223,7 +223,7 @@ def choose(train: Collection, name: str, seed: int = 0) -> float:
         weights = minimise(
             Objective(documents, C, "l2"), tol=TOL, start=weights
         ).weights
-        errors.append(float(outside.errors(weights, name).mean()))
+        errors.append(float(outside.errors(outside.X @ weights, name).mean()))
     return GRID[int(np.argmin(errors))]
 
 

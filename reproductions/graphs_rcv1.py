@@ -251,7 +251,9 @@ def claims(rows: list[Row]) -> list[str]:
     """
     own = next(row for row in rows if row.method == "domination")
     others = [row for row in rows if row is not own]
-    least = {name: min(rows, key=lambda row: row.measures[name]) for name in NAMES}
+    least = {  # of equals domination, which is then named level with them
+        name: min([own, *others], key=lambda row: row.measures[name]) for name in NAMES
+    }
     best = sum(row is own for row in least.values())
     verdict = f"{holds(best == len(NAMES))}; best by {best} of {len(NAMES)} errors"
     sentences = [f"domination is best whatever is measured: {verdict}"]
@@ -262,7 +264,9 @@ def claims(rows: list[Row]) -> list[str]:
             for row in others
         ]
         verdict = holds(least[name] is own)
+        level = [r.method for r in others if r.measures[name] == own.measures[name]]
         other = "" if least[name] is own else f", {least[name].method} is least"
+        other += f", level with {', '.join(level)}" if level else ""
         sentences.append(
             f"{name} error, domination is best: {verdict}{other}; "
             f"{own.measures[name]:.4f}; {', '.join(differences)}"

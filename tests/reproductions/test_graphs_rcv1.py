@@ -48,6 +48,9 @@ def test_claims_follow_the_numbers():
         "0.4000; zero-one +0.1000 ± 0.0000 (p 0.01), disagreement +0.0100 ± 0.0000 "
         "(p 0.6), dominated -0.1000 ± 0.0000 (p 0.001)"
     )
+    equal = claims([rows[2], row("zero-one", 0.4, 1.0)])
+    assert equal[0].endswith("holds; best by 4 of 4 errors")
+    assert "domination is best: holds, level with zero-one; 0.4000" in equal[1]
     without = claims(rows[:3])
     assert without[0].endswith("measured: holds; best by 4 of 4 errors")
     assert "dominated error, domination is best: holds; 0.4000" in without[4]

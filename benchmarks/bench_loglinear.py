@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from classmark.preferences.graph import NAMES
 from classmark.progress import shown_by
 from classmark.rankers.linear import LogLinearRanker
-from reproductions.graphs_rcv1 import Collection, collection
+from reproductions.graphs_rcv1 import WORDS, Collection, collection
 
 T = TypeVar("T")
 
@@ -117,7 +117,8 @@ def main() -> None:
     parser.add_argument("--C", type=float, nargs="*", default=[])
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    data = collection(None if options.data is None else Path(options.data))
+    folder = None if options.data is None else Path(options.data)
+    data = collection(folder, words=WORDS)
     rows = [compare(data, name, options.iterations) for name in options.loss]
     rows += [
         penalised(data, name, options.iterations, C)

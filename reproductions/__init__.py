@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 PAPERS: dict[str, tuple[str, ...]] = {
     "clicks": ("clicks",),
     "graphs-rcv1": ("graphs_rcv1",),
+    "graphs-rcv1-boosting": ("graphs_rcv1", "boosting"),
     "ltr-cranfield": ("ltr_cranfield",),
     "ltr-mq2008": ("ltr_mq2008",),
     "mmp-reuters": ("mmp_reuters",),

@@ -19,12 +19,17 @@ import numpy as np
 from classmark.arrays import Floats, rows_from
 from classmark.evaluation.evaluate import Selected, select_cost
 from classmark.evaluation.figures import rank_curves
-from classmark.measures import category_ranking, paired_t_test, precision_at_rank
+from classmark.measures import (
+    bootstrap_interval,
+    category_ranking,
+    paired_t_test,
+    precision_at_rank,
+)
 from classmark.measures.categories import rank_relevant
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.rankers.preference import PreferenceRanker
-from reproductions.report import Reproduction
+from reproductions.report import Reproduction, holds
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -144,7 +149,7 @@ def compare(split: Split, Cs: Sequence[float] = CS, n_folds: int = 5) -> Curves:
         for name, ranker in rankers.items()
     ]
     size = (split.X.shape[0], split.X_test.shape[0], split.X.shape[1])
-    return Curves(rows, *size, claims(rows))
+    return Curves(rows, *size, [*claims(rows), *differences(scores, split.test_labels)])
 
 
 def trained(
@@ -179,6 +184,38 @@ def hits(scores: Floats, labels: Labels, ranks: Sequence[int] = RANKS) -> Floats
     return np.array(counts, dtype=np.float64)
 
 
+def along(scores: Floats, labels: Labels, ranks: tuple[int, int]) -> Floats:
+    """What each document adds to the mean normalised precision of some ranks.
+
+    >>> along(np.array([[0.9, 0.5, 0.1], [0.1, 0.5, 0.9]]), [[0], [0]], (1, 2)).tolist()
+    [1.0, 0.0]
+    """
+    first, last = ranks
+    each = np.arange(first, last + 1)
+    best = np.minimum([[len(own)] for own in labels], each).mean(axis=0)
+    return np.asarray((hits(scores, labels, each.tolist()).T / best).mean(axis=1))
+
+
+def differences(scores: dict[str, Floats], labels: Labels) -> list[str]:
+    """Say by how much losses differ that are compared, with 95 % intervals."""
+    last = scores[BASELINE].shape[1] - 1
+    whole, high = (1, last), (min(HIGH[0], last), min(HIGH[1], last))
+    pairs = [(name, BASELINE, whole) for name in MAPPINGS if name != BASELINE]
+    pairs.append(("dis", "dom-dme", whole))
+    for name, ranks in (("dom", LOW), ("dme", high)):
+        pairs += [(name, other, ranks) for other in MAPPINGS[:-1] if other != name]
+    sentences = []
+    for own, other, ranks in pairs:
+        a, b = (along(scores[name], labels, ranks) for name in (own, other))
+        below, above = bootstrap_interval(a, b, rounds=1000)
+        sentences.append(
+            f"{own} less {other}, mean of ranks {ranks[0]} to {ranks[1]}: "
+            f"{a.mean() - b.mean():+.4f} ({below:+.4f} … {above:+.4f}, 95 %, bootstrap "
+            "over documents)"
+        )
+    return sentences
+
+
 def chances(own: Floats, other: Floats) -> dict[int, float]:
     """Paired t-tests over documents: p at each of RANKS."""
     pairs = zip(RANKS, own, other, strict=True)
@@ -194,7 +231,7 @@ def claims(rows: Sequence[Row]) -> list[str]:
     said = [_above_baseline(row, curve[BASELINE]) for row in rows]
     apart = float(np.abs(curve["dis"] - curve["dom-dme"]).max())
     said.append(
-        f"dis and dom-dme are alike at every rank: {_holds(apart <= ALIKE)}; they "
+        f"dis and dom-dme are alike at every rank: {holds(apart <= ALIKE)}; they "
         f"differ by at most {apart:.4f} (alike: at most {ALIKE})"
     )
     said += [
@@ -213,7 +250,7 @@ def _above_baseline(row: Row, baseline: Floats) -> str:
     better = [rank for rank in sure if own[rank - 1] > baseline[rank - 1]]
     worse = [rank for rank in sure if own[rank - 1] < baseline[rank - 1]]
     return (
-        f"{row.method} is above svm along the ranks: {_holds(below == 0)}; above at "
+        f"{row.method} is above svm along the ranks: {holds(below == 0)}; above at "
         f"{above} of {len(own)} ranks, below at {below}; surely above (p < {SURE}) at "
         f"{_listed(better)}, surely below at {_listed(worse)}, of ranks "
         f"{_listed(list(row.chance))}"
@@ -229,15 +266,11 @@ def _best_at(
     mean = {loss: float(curve[loss][first - 1 : last].mean()) for loss in MAPPINGS}
     best = max(MAPPINGS, key=mean.__getitem__)
     others = ", ".join(f"{loss} {mean[loss]:.4f}" for loss in MAPPINGS)
-    verdict = _holds(best == name) + ("" if best == name else f", {best} is best")
+    verdict = holds(best == name) + ("" if best == name else f", {best} is best")
     return (
         f"{name} is best at {where} ({first} to {last}): {verdict}; mean precision: "
         f"{others}"
     )
-
-
-def _holds(true: bool) -> str:
-    return "holds" if true else "does not hold"
 
 
 def _listed(ranks: Sequence[int]) -> str:

@@ -53,6 +53,11 @@ class Reproduction:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
+def holds(claim: bool) -> str:
+    """The words for a claim that could be tried here."""
+    return "holds" if claim else "does not hold"
+
+
 def require_matplotlib() -> None:
     """Say what to install, before hours of work, where matplotlib is missing."""
     if find_spec("matplotlib") is None:

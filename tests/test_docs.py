@@ -35,3 +35,88 @@ def test_pages_link_only_to_pages_that_exist():
     for page in DOCS.glob("*.md"):
         for target in re.findall(r"\]\(([\w/.-]+\.md)\)", page.read_text()):
             assert (DOCS / target).exists(), f"{page.name}: {target}"
+
+
+ROOT = DOCS.parent
+STATUS = re.compile(r"done|done, differs: \S.*|cannot be had: \S.*")
+
+
+def seed_rows():
+    """The rows of docs/seeds.md above what is being built: item, places and status."""
+    page = (DOCS / "seeds.md").read_text().split("## Being built")[0]
+    lines = [line for line in page.splitlines() if line.startswith("| ")]
+    rows = [[cell.strip() for cell in line[1:-1].split(" | ")] for line in lines]
+    return [row for row in rows if row[0] != "item"]
+
+
+def seed_places(kind):
+    """What stands in backticks in the rows' second or third column and is of a kind."""
+    places = [
+        place for row in seed_rows() for cell in row[1:] for place in in_code(cell)
+    ]
+    return [place for place in places if kind_of(place) == kind]
+
+
+def in_code(cell):
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def kind_of(place):
+    if place.startswith("classmark "):
+        return "command"
+    if place.startswith("cm."):
+        return "call"
+    return "test" if "::" in place else "file" if "." in place else "word"
+
+
+def test_every_item_of_the_five_documents_has_a_place_and_a_status():
+    rows = seed_rows()
+    assert len(rows) > 150
+    for item, *cells in rows:
+        assert len(cells) == 2, item
+        assert in_code(cells[0]), item
+        assert STATUS.fullmatch(cells[1]), (item, cells[1])
+
+
+def test_files_and_tests_of_the_five_documents_exist():
+    for place in seed_places("file") + seed_places("test"):
+        path, _, name = place.partition("::")
+        own = [ROOT / path, ROOT / "src" / "classmark" / path]
+        files = [file for file in own if file.is_file()]
+        assert files, place
+        if name:
+            assert f"\ndef {name}(" in files[0].read_text(), place
+
+
+def test_calls_of_the_five_documents_exist():
+    import inspect
+    from functools import reduce
+
+    import classmark
+
+    for place in seed_places("call"):
+        name, _, rest = place.removeprefix("cm.").partition("(")
+        call = reduce(getattr, name.split("."), classmark)
+        for parameter in re.findall(r"(\w+)=", rest):
+            assert parameter in inspect.signature(call).parameters, place
+
+
+def test_commands_of_the_five_documents_have_the_options_shown():
+    import typer
+
+    from classmark.cli.main import app
+    from reproductions import PAPERS
+
+    root = typer.main.get_command(app)
+    for place in seed_places("command"):
+        words = place.split()[1:]
+        command = root
+        while hasattr(command, "commands"):
+            assert words[0] in command.commands, place
+            command = command.commands[words.pop(0)]
+        params = command.get_params(typer.Context(command))
+        options = {name for one in params for name in one.opts}
+        for word in words:
+            assert not word.startswith("--") or word in options, (place, word)
+        if command.name == "reproduce":
+            assert words[0] in PAPERS, place

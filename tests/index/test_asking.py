@@ -188,6 +188,30 @@ def test_operators_of_beliefs(bees):
     assert bees.ask("#sum(the honey)") == bees.ask("#sum(honey)")
 
 
+def test_the_courses_boolean_query(room):
+    """Programming and language and (C or Java), over its three documents."""
+    texts = {"d1": (3, 2, 4, 0), "d2": (5, 1, 0, 0), "d0": (0, 0, 0, 3)}
+    words = ("programming ", "language ", "c ", "java ")
+    index = Index.build(
+        room(),
+        [(name, "".join(map(str.__mul__, words, n))) for name, n in texts.items()],
+        analyzer="words|lower",
+    )
+    found = index.search("programming AND language AND (c OR java)", model="boolean")
+    assert [hit.id for hit in found] == ["d1"]
+
+
+def test_the_courses_two_dice(room):
+    """The sequence 1 3 3 2 is likelier thrown by the die of odd numbers."""
+    dice = {"D1": "1 3 5 " * 32 + "2 4 6 ", "D2": "1 3 5 " + "2 4 6 " * 32}
+    index = Index.build(room(), list(dice.items()), analyzer="words|lower")
+    first, second = index.search("1 3 3 2", model="jm", **{"lambda": 0.01})
+    assert (first.id, second.id) == ("D1", "D2")
+    chance = {"often": 0.99 * 32 / 99 + 0.01 / 6, "seldom": 0.99 / 99 + 0.01 / 6}
+    apart = 2 * np.log(chance["often"] / chance["seldom"])  # 3 throws against 1
+    assert first.score - second.score == pytest.approx(apart, rel=1e-5)
+
+
 def test_beliefs_by_hand(room):
     index = Index.build(room(), [("a", "bee bee hive"), ("b", "wasp"), ("c", "bee")])
     mean = 5 / 3

@@ -33,6 +33,13 @@ def test_counts_are_those_of_the_decomposition(loss, seed):
         assert found[i] == sum(wrong)
 
 
+def test_the_papers_example_of_two_mappings():
+    """Three categories, the first is right and ranked last: cost 1, or 2 by pairs."""
+    levels, scores = levels_from([[0]], n_labels=3), np.array([[0.1, 0.2, 0.3]])
+    assert violated_groups(scores, levels, "dom").tolist() == [1.0]
+    assert violated_groups(scores, levels, "dis").tolist() == [2.0]
+
+
 def test_svm_counts_labels_on_the_wrong_side():
     levels = levels_from([[0], [1]], n_labels=2)
     scores = np.array([[0.5, 0.5], [-1.0, 1.0]])

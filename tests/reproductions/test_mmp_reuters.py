@@ -16,6 +16,7 @@ from reproductions.mmp_reuters import (
     claims,
     collection,
     compare,
+    curve_claims,
     prepare,
     round_averaged,
     rounds_report,
@@ -115,6 +116,40 @@ def test_every_method_is_cross_validated():
     assert "(" not in report.rows[1]["max_f1"]
     perceptron = by_name["perceptron"].measures
     assert perceptron["curve_max_f1"] < perceptron["max_f1"]
+
+
+def test_precision_against_recall_is_drawn_for_each_of_the_papers_methods(tmp_path):
+    documents = small()
+    table = compare(documents, n_folds=3)
+    assert list(table.recall) == [*ONLINE, "Rocchio"]
+    assert table.labels == [
+        sum(len(own) == size for own in documents.labels) for size in (1, 2)
+    ]
+    for name, recall in table.recall.items():
+        assert recall == sorted(recall)
+        assert recall[-1] == pytest.approx(1)
+        share = sum(map(len, documents.labels)) / 120
+        assert table.precision[name][-1] == pytest.approx(share / 4)
+    rounds_report(table).draw(tmp_path / "curves.svg")
+    drawn = (tmp_path / "curves.svg").read_text()
+    assert "precision against recall" in drawn
+    assert drawn.count("Rocchio") == 1
+
+
+def test_who_falls_at_high_recall_is_said():
+    recall = {name: [0.5, 0.9, 1.0] for name in (*ONLINE, "Rocchio")}
+    precision = {name: [0.8, 0.4, 0.2] for name in recall}
+    precision["perceptron"] = [0.9, 0.5, 0.0]
+    above, lowest = curve_claims(recall, precision)
+    assert above.endswith("2 and 3 up to recall 0.9: holds; up to 0.934")
+    assert lowest.startswith(
+        "the perceptron has the least precision at high recall: holds; precision at "
+        "recall 0.95: perceptron 0.250, MMP loss 1 0.300"
+    )
+    precision["Rocchio"] = [0.8, 0.1, 0.0]
+    assert "does not hold" in curve_claims(recall, precision)[1]
+    precision["MMP loss 2"] = [0.95, 0.4, 0.2]
+    assert "does not hold; up to 0.500" in curve_claims(recall, precision)[0]
 
 
 def test_words_and_features_come_from_the_training_fold():

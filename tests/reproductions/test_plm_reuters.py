@@ -5,6 +5,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from classmark.evaluation.figures import power_laws
+from classmark.measures import precision_at_rank
 from classmark.problems import Mistake
 from reproductions.plm_reuters import (
     CENTERED,
@@ -12,6 +13,7 @@ from reproductions.plm_reuters import (
     RANKS,
     Row,
     Split,
+    along,
     claims,
     collection,
     compare,
@@ -40,6 +42,14 @@ def small(seed=0):
 def test_hits_count_true_labels_within_a_rank():
     scores = np.array([[0.9, 0.5, 0.1], [0.1, 0.2, 0.3]])
     assert hits(scores, [[0, 2], [1]], [1, 2, 3]).tolist() == [[1, 0], [1, 1], [2, 1]]
+
+
+def test_documents_add_up_to_the_precision_along_ranks():
+    rng = np.random.default_rng(2)
+    scores, labels = rng.random((30, 8)), [[i % 8, (3 * i + 1) % 8] for i in range(30)]
+    labels = [sorted(set(own)) for own in labels]
+    means = precision_at_rank(scores, labels)[1:5].mean()
+    assert along(scores, labels, (2, 5)).mean() == pytest.approx(means)
 
 
 def test_claims_follow_the_numbers():
@@ -79,6 +89,9 @@ def test_every_mapping_is_chosen_trained_and_measured():
         assert entry.measures["average_precision"] > 0.6
     assert found.rows[-1].center in (1.0, 3.0, 10.0)
     assert {entry.chance[1] for entry in found.rows if entry.method == "svm"} == {1.0}
+    *_, low, _, _, high = found.claims
+    assert low.startswith("dom less dom-dme, mean of ranks 1 to 3: ")
+    assert high.startswith("dme less dom-dme, mean of ranks 10 to 11: ")
     shown = curves_report(found).rows
     assert shown[1]["π(1)"] == found.rows[1].precision[0]
     assert shown[4]["ranks above svm"] == 0

@@ -239,14 +239,14 @@ def test_claims_follow_the_numbers():
             "c": values(0.5, 1.0, 11.0),
         }
     )
-    assert claims.above("a", "b") == (
-        "a ≫ b: holds; PRBEP 0.5000 and 0.4000 (p < 0.001); "
-        "MAP 0.5000 and 0.4000 (p < 0.001)"
-    )
+    sentence = claims.above("a", "b")
+    assert sentence.startswith("a ≫ b: holds; PRBEP 0.5000 and 0.4000, +0.1000, 95 % ")
+    assert sentence.endswith("+0.1001 (p < 0.001)")
     assert claims.above("b", "a").startswith("b ≫ a: does not hold")
     assert claims.alike("a", "c").startswith("a ≈ c: holds; PRBEP 0.5000 and 0.5000")
     assert claims.alike("a", "b").startswith("a ≈ b: does not hold")
-    assert claims.sparser("a", "c") == ("a is sparser than c: holds; 5 and 11 weights")
+    assert claims.sparser("a", "c").startswith("a is sparser than c: holds; 5 and 11 ")
+    assert "does not hold" in claims.sparser("c", "a")
     assert claims.cheap("a", "b").startswith("a costs at most 3 × b: holds; 3.00 ×")
     assert "does not hold; 6.00 × in all" in claims.cheap("a", "c")
     assert claims.best("b").startswith("b is best: does not hold; next is a, MAP")
@@ -300,3 +300,11 @@ def test_the_tasks_have_the_published_sizes(data):
     rocchio = qbme.compare(task, [Method("Rocchio", "rocchio")])
     (values_,) = rocchio.values()
     assert values_["map"].mean() > 0.62
+
+
+def test_it_is_said_whether_topics_or_methods_differ_more():
+    names = ("Centroid", "Rocchio", "SVM_ba, C = 100")
+    wide = {name: {"map": [0.1, 0.9]} for name in names}
+    assert "holds; standard deviation of AP 0.400 and 0.000" in Claims(wide).varied()
+    flat = {name: {"map": [at / 4] * 2} for at, name in enumerate(names)}
+    assert "does not hold" in Claims(flat).varied()

@@ -91,6 +91,26 @@ def test_smoothing_adds_a_share_of_the_documents_to_both_sides():
     assert by_number.weights == pytest.approx(np.array([[step, -step]]))
 
 
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("smoothing", [0.0, 0.01, "auto"])
+def test_every_iteration_lowers_the_loss_by_what_theorem_1_says(name, smoothing):
+    """As printed by (1/ρ) Σ (√W+ − √W−)²; smoothed by the same of W± + ε, or more."""
+    X, graphs = problem(5)
+    documents = DocumentLoss(rows_from(X), loss_from(graphs, name))
+    loss = survey(documents, np.zeros(documents.shape)).loss
+    epsilon = 5 * (0.2 if smoothing == "auto" else smoothing)
+    W = np.zeros(documents.shape)
+    for at in range(1, 8):
+        down, up, _ = slowly(X, graphs, name, W)
+        A, B = down + epsilon, up + epsilon
+        share = epsilon / np.sqrt(A * B) if epsilon else 0.0
+        least = (np.square(np.sqrt(A) - np.sqrt(B)) * (1 + share)).sum()
+        solution = boost(documents, smoothing, max_iter=at, tol=0.0)
+        fall = loss - solution.losses[-1]
+        assert fall >= least / widest(documents) * (1 - 1e-9) - 1e-12
+        loss, W = solution.losses[-1], solution.weights
+
+
 def test_with_a_penalty_no_smoothing_is_needed():
     X, graphs = problem(2)
     documents = DocumentLoss(rows_from(X), loss_from(graphs, "domination"))

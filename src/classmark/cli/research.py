@@ -71,8 +71,8 @@ def data_get(
 @command(ALL)
 def reproduce(
     name: str = argument(
-        "clicks, graphs-rcv1, ltr-cranfield, ltr-mq2008, mmp-reuters, "
-        "plm-reuters, qbme-news20, qbme-reuters, qbme-siam, rare-lshtc, "
+        "clicks, graphs-rcv1, graphs-rcv1-boosting, ltr-cranfield, ltr-mq2008, "
+        "mmp-reuters, plm-reuters, qbme-news20, qbme-reuters, qbme-siam, rare-lshtc, "
         "retrieval-models or taxonomy-lshtc"
     ),
     data: Path | None = DATA,

@@ -147,7 +147,9 @@ def report(project: Project = FOLDER) -> View:
     """Say what the taxonomy is like, and whether flat or top-down suits it."""
     summary = reporting.report_taxonomy(project)
     plot = [] if summary.plot is None else [f"  plot: {summary.plot}\n"]
-    return View({**summary.facts, "plot": summary.plot}, [summary.table, *plot])
+    bounds = reporting.bounds_table(summary.facts["node_bounds"])
+    facts = {**summary.facts, "plot": summary.plot}
+    return View(facts, [summary.table, *bounds, *plot])
 
 
 @command(ALL | JSON)

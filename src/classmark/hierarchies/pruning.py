@@ -358,6 +358,7 @@ def _divergences(a: Any, b: Any, background: Any) -> Floats:
 HELD_OUT = 0.25
 FEWEST = 8
 SURE = 0.05
+BOUND_LABEL = "bound of the theorem on the error (over 1: it says nothing)"
 
 
 class PruningState(NamedTuple):
@@ -396,7 +397,7 @@ class PruningReport(Pruned):
             "complexity": (self.before.complexity, self.after.complexity),
             "complexity over flat": (self.before.ratio, self.after.ratio),
             "held-out error": (self.before.error, self.after.error),
-            "bound of the theorem": (self.before.bound.total, self.after.bound.total),
+            BOUND_LABEL: (self.before.bound.total, self.after.bound.total),
         }
         return [
             {"what": label, "before": a, "after": b} for label, (a, b) in pairs.items()

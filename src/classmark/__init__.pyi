@@ -23,6 +23,8 @@ from classmark.hierarchies.flat import CrammerSingerSVM as CrammerSingerSVM
 from classmark.hierarchies.flat import FlatClassifier as FlatClassifier
 from classmark.hierarchies.flat import HierarchicalSVM as HierarchicalSVM
 from classmark.hierarchies.held_out import NodeLearner as NodeLearner
+from classmark.hierarchies.meta import MetaClassifier as MetaClassifier
+from classmark.hierarchies.meta import train_meta as train_meta
 from classmark.hierarchies.pruning import PruningOptions as PruningOptions
 from classmark.hierarchies.pruning import PruningReport as PruningReport
 from classmark.hierarchies.pruning import prune_taxonomy as prune_taxonomy

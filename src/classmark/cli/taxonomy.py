@@ -154,7 +154,11 @@ def report(project: Project = FOLDER) -> View:
 
 @command(ALL | JSON)
 def prune(
-    policy: str = option("bound, meta or random: which nodes go.", "bound"),
+    policy: str | None = option(
+        "Which nodes go: bound (if none is given), meta, random, flatten-top, "
+        "flatten-bottom, flatten-alternate, flatten:LAYER."
+    ),
+    meta: Path | None = option("Of the policy meta: what taxonomy train-meta wrote."),
     share: float | None = option("At most this share of the inner nodes."),
     bold: bool = flag("Also where the gain is not sure.", "--bold"),
     base: str = option("At the nodes: svm, logistic or naive-bayes.", "svm"),
@@ -164,12 +168,26 @@ def prune(
 
     train --strategy pruned trains a classifier on such a tree, by [learning] policy.
     """
+    policy = reporting.policy_with(policy, meta)
     trial = reporting.try_pruning(project, policy, share=share, bold=bold, base=base)
     reasons = [
         Text(f"{removed['category']}: {removed['why']}", "  ", "    ")
         for removed in trial.facts["removed"]
     ]
     return View(trial.facts, [trial.table, *reasons])
+
+
+@command(ALL | JSON)
+def train_meta(
+    path: Path = argument("The file to write.", "FILE"),
+    also: list[Path] | None = option("Another project to learn from; may be repeated."),
+    alone: bool = flag("Do not go on from the classifier that is shipped.", "--alone"),
+    base: str = option("At the nodes: svm, logistic or naive-bayes.", "svm"),
+    project: Project = FOLDER,
+) -> View:
+    """Learn which inner nodes to prune, by trying the tree without each of them."""
+    done = reporting.train_meta(project, path, also or (), alone=alone, base=base)
+    return View(done.facts, [done.table])
 
 
 @command(ALL | JSON)

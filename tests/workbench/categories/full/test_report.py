@@ -132,3 +132,26 @@ def test_a_project_without_categories_is_told_so(tmp_path):
     folder = new_project(tmp_path / "none", [])
     with Project(folder) as project, pytest.raises(Mistake, match="import"):
         report_taxonomy(project)
+
+
+def test_a_classifier_of_ones_own_is_trained_and_used(library, tmp_path):
+    path = tmp_path / "meta.json"
+    facts = json.loads(printed("train-meta", path, "-p", library, "--json"))
+    assert facts["file"] == str(path)
+    (count,) = facts["nodes"].values()
+    assert count > 30
+    foretold = facts["foretold"]
+    assert foretold["shipped"]["nodes"] == foretold["learned"]["nodes"] == count
+    out = printed("prune", "--meta", path, "--bold", "-p", library)
+    assert f"pruned by meta:{path}" in " ".join(out.split())
+    assert "learned on nodes that were tried" in " ".join(out.split())
+    both = ("--also", library, "--alone", "-p", library, "--json")
+    facts = json.loads(printed("train-meta", path, *both))
+    assert list(facts["nodes"].values()) == [count, count]
+    done = CliRunner().invoke(
+        app, ["taxonomy", "prune", "--meta", "x", "--policy", "bound"]
+    )
+    assert done.exit_code == 2
+    assert "--meta goes with --policy meta" in done.output
+    out = printed("prune", "--policy", "flatten-top", "-p", library)
+    assert ": layer 1" in out

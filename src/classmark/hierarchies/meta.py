@@ -217,7 +217,7 @@ def _divergences(a: Any, b: Any, background: Any) -> Floats:
 
 PENALTY = 3.0  # on the squares of how far the weights move
 DOUBT = 5.0  # changed documents at which a trial counts half
-CLEAREST = 100.0  # what all trials of a taxonomy weigh together
+TOTAL = 100.0  # what all trials of a taxonomy weigh together
 FOLDS = 5
 
 
@@ -300,7 +300,8 @@ def learn_meta(
 
     min Σ c (−t ln p − (1 − t) ln(1 − p)) + ½ penalty ‖w − w₀‖²; the target t = Φ(gain /
     √(changed + 1)) is how sure it is that a removal helped, its weight c ∝ changed /
-    (changed + 5), each taxonomy having the same in sum.
+    (changed + 5). Each taxonomy weighs 100 in sum; with a start, a tenth of its nodes
+    at most, since some dozen nodes do not outweigh the thousands of the start.
 
     trials : by taxonomy;  start : w₀, the classifier that is paid for leaving, whose
     standardisation stays; else 0, and the features of the trials are standardised.
@@ -316,7 +317,9 @@ def learn_meta(
         )
     target = ndtr(np.concatenate([t.gain / np.sqrt(t.changed + 1) for t in parts]))
     trust = [each.changed / (each.changed + DOUBT) for each in parts]
-    weight = np.concatenate([CLEAREST * c / max(1.0, c.sum()) for c in trust])
+    most = [len(np.unique(each.node)) / 10 if start else TOTAL for each in parts]
+    pairs = zip(trust, most, strict=True)
+    weight = np.concatenate([min(TOTAL, w) * c / max(1.0, c.sum()) for c, w in pairs])
     if start is None:
         scale = np.where((s := x.std(axis=0)) > 0, s, 1.0)
         start = MetaClassifier(x.mean(axis=0), scale, np.zeros(len(NAMES)), 0.0)

@@ -47,9 +47,14 @@ def import_(
     project: Project = FOLDER,
     path: Path = argument("CSV, pairs, SKOS …", "FILE"),
     format_: str | None = FORMAT,
-) -> Table:
+    break_cycles: bool = flag("Cut edges that close a cycle.", "--break-cycles"),
+) -> View | Table:
     """Bring in a taxonomy."""
-    return importing.import_taxonomy(project, path, format_)
+    if not break_cycles:
+        return importing.import_taxonomy(project, path, format_)
+    cut: list[tuple[str, str]] = []
+    table = importing.import_taxonomy(project, path, format_, cut=cut)
+    return View({**table.facts(), "cut": cut}, [table])
 
 
 @command(JSON)

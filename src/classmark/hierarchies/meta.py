@@ -21,7 +21,7 @@ from classmark.arrays import Floats, Ints, rows_from, take
 from classmark.hierarchies.held_out import NodeLearner, Removals
 from classmark.hierarchies.places import listed, places_of, require_one_each
 from classmark.hierarchies.taxonomy_ranker import unit_rows
-from classmark.problems import Mistake, UnreadableFile
+from classmark.problems import Mistake, UnreadableFile, worded
 from classmark.progress import track
 from classmark.rankers.calibration import logistic_weights, sigmoid
 from classmark.storage import write_whole
@@ -78,12 +78,13 @@ class MetaClassifier:
     @staticmethod
     def open(path: Path | str) -> MetaClassifier:
         """Read a file that ``save`` wrote."""
-        problem = f"no meta-classifier of {len(NAMES)} features: {REMEDY}"
+        remedy = worded("make one with classmark taxonomy train-meta FILE")
+        problem = f"no meta-classifier of {len(NAMES)} features: {remedy}"
         try:
             facts = json.loads(Path(path).read_text(encoding="utf-8"))
             learned = _from_facts(facts, facts["learned on"])
         except OSError as error:
-            raise UnreadableFile(path, None, f"{error.strerror}: {REMEDY}") from error
+            raise UnreadableFile(path, None, f"{error.strerror}: {remedy}") from error
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise UnreadableFile(path, None, problem) from error
         numbers = [*learned.weights, *learned.mean, *learned.scale, learned.bias]
@@ -95,7 +96,6 @@ class MetaClassifier:
 
 PARTS = ("mean", "scale", "weights")
 FORMAT = "classmark-meta-classifier 1"
-REMEDY = "make one with classmark taxonomy train-meta FILE"
 
 
 def _from_facts(facts: Mapping[str, Any], nodes: Mapping[str, int]) -> MetaClassifier:

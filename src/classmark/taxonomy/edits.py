@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from classmark.problems import Mistake
-from classmark.taxonomy.tree import Taxonomy
+from classmark.taxonomy.tree import Category, Taxonomy
+
+Edge = tuple[Any, Any]  # parent, child
 
 
 def prune(taxonomy: Taxonomy, inner: Iterable[Hashable]) -> Taxonomy:
@@ -118,3 +121,68 @@ def _lifted(taxonomy: Taxonomy, node: Any, gone: set[Hashable]) -> list[Any]:
         else:
             parents[parent] = None
     return list(parents)
+
+
+def break_cycles(
+    edges: Iterable[tuple[Hashable, Hashable]], *, nodes: Iterable[Hashable] = ()
+) -> tuple[list[Edge], list[Edge]]:
+    """Part (parent, child) pairs into those that stay and those that close a cycle.
+
+    Depth first from the nodes without parents, and then from those that no such node
+    leads to; nodes (``nodes`` first) and daughters in the order of first appearance. An
+    edge goes that leads back to a node on the way to it. O(nodes + edges).
+
+    >>> break_cycles([("r", "a"), ("a", "b"), ("b", "a"), ("b", "b"), ("r", "b")])
+    ([('r', 'a'), ('a', 'b'), ('r', 'b')], [('b', 'a'), ('b', 'b')])
+    """
+    below: dict[Any, list[Any]] = {node: [] for node in nodes}
+    pairs = list(dict.fromkeys(edges))
+    for parent, child in pairs:
+        below.setdefault(parent, []).append(child)
+        below.setdefault(child, [])
+    has_parent = {child for _, child in pairs}
+    roots = [node for node in below if node not in has_parent]
+    cut: dict[Edge, None] = {}
+    is_done: dict[Any, bool] = {}  # False on the way to the node at hand
+    for start in (*roots, *below):
+        if start in is_done:
+            continue
+        is_done[start] = False
+        way = [(start, iter(below[start]))]
+        while way:
+            node, daughters = way[-1]
+            for child in daughters:
+                if child not in is_done:
+                    is_done[child] = False
+                    way.append((child, iter(below[child])))
+                    break
+                if not is_done[child]:
+                    cut[node, child] = None
+            else:
+                is_done[node] = True
+                way.pop()
+    return [pair for pair in pairs if pair not in cut], list(cut)
+
+
+def without_cycles(
+    categories: Iterable[Category],
+) -> tuple[list[Category], list[Edge]]:
+    """Categories without the parents that close a cycle; and these (parent, child).
+
+    >>> loop = [Category("a", parents=("b",)), Category("b", parents=("a",))]
+    >>> without_cycles(loop)[1]
+    [('b', 'a')]
+    """
+    every = list(categories)
+    edges = [(parent, each.id) for each in every for parent in each.parents]
+    _, cut = break_cycles(edges, nodes=[each.id for each in every])
+    gone: dict[str, set[str]] = {}
+    for parent, child in cut:
+        gone.setdefault(child, set()).add(parent)
+    mended = [
+        replace(c, parents=tuple(p for p in c.parents if p not in gone[c.id]))
+        if c.id in gone
+        else c
+        for c in every
+    ]
+    return mended, cut

@@ -155,7 +155,7 @@ app = group(
             named(
                 taxonomy,
                 "show import export add rename describe merge split move retire "
-                "report prune train-meta propose accept",
+                "report prune train-meta propose accept build",
             ),
         ),
         "rank": group(

@@ -21,6 +21,7 @@ from classmark.workbench.results import Logged, Table
 
 with deferred():
     from classmark.workbench.categories import browse, edit
+    from classmark.workbench.categories import build as building
     from classmark.workbench.categories import propose as proposing
     from classmark.workbench.categories import report as reporting
     from classmark.workbench.files import exporting, importing
@@ -206,6 +207,22 @@ def propose(
     proposals = proposing.propose(project, node, k=clusters, method=method)
     facts = [asdict(proposal) for proposal in proposals]
     return View(facts, [proposing.as_table(node, proposals)])
+
+
+@command(ALL | JSON)
+def build(
+    by: str = option("content, or co-occurrence: what brings together.", "content"),
+    below: str | None = option("Group what is right below this id; else the top."),
+    branching: int = option("Daughters that a category may have.", 10),
+    accept: bool = flag("Take the tree that was shown last.", "--accept"),
+    project: Project = FOLDER,
+) -> View | Logged:
+    """Build a tree over categories that have none, and show it; --accept takes it."""
+    if accept:
+        return building.take_tree(project)
+    groups = building.build(project, by, below=below, branching=branching)
+    facts = [asdict(group) for group in groups]
+    return View(facts, [building.as_table(below, groups)])
 
 
 @command(JSON)

@@ -136,19 +136,8 @@ def break_cycles(
     >>> break_cycles([("r", "a"), ("a", "b"), ("b", "a"), ("b", "b"), ("r", "b")])
     ([('r', 'a'), ('a', 'b'), ('r', 'b')], [('b', 'a'), ('b', 'b')])
     """
-    number = {node: at for at, node in enumerate(dict.fromkeys(nodes))}
     pairs = list(dict.fromkeys(edges))
-    below: list[list[tuple[int, int]]] = [[] for _ in number]  # (daughter, edge)
-    for at, pair in enumerate(pairs):
-        for node in pair:
-            if node not in number:
-                number[node] = len(below)
-                below.append([])
-        below[number[pair[0]]].append((number[pair[1]], at))
-    is_root = bytearray(b"\1") * len(below)
-    for _, child in pairs:
-        is_root[number[child]] = 0
-    roots = [v for v in range(len(below)) if is_root[v]]
+    below, roots = _numbered_graph(pairs, nodes)
     leads_back = bytearray(len(pairs))
     new, open_, done = 0, 1, 2
     state = bytearray(len(below))
@@ -168,6 +157,24 @@ def break_cycles(
                 way.pop()
     stay = [pair for pair, back in zip(pairs, leads_back, strict=True) if not back]
     return stay, [pair for pair, back in zip(pairs, leads_back, strict=True) if back]
+
+
+def _numbered_graph(
+    pairs: list[Edge], nodes: Iterable[Hashable]
+) -> tuple[list[list[tuple[int, int]]], list[int]]:
+    """(daughter, edge) below each node, by numbers, and the nodes without parents."""
+    number = {node: at for at, node in enumerate(dict.fromkeys(nodes))}
+    below: list[list[tuple[int, int]]] = [[] for _ in number]
+    for at, pair in enumerate(pairs):
+        for node in pair:
+            if node not in number:
+                number[node] = len(below)
+                below.append([])
+        below[number[pair[0]]].append((number[pair[1]], at))
+    is_root = bytearray(b"\1") * len(below)
+    for _, child in pairs:
+        is_root[number[child]] = 0
+    return below, [v for v in range(len(below)) if is_root[v]]
 
 
 def without_cycles(

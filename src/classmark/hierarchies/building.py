@@ -124,7 +124,7 @@ def build_taxonomy(X: Any, y: Iterable[Any], **options: Any) -> Taxonomy:
 
 
 def _by_content(vectors: Rows, k: int, seed: int) -> Ints:
-    return SphericalKMeans(k, random_state=seed).fit(vectors).labels_
+    return SphericalKMeans(k, n_init=5, random_state=seed).fit(vectors).labels_
 
 
 def _by_co_occurrence(vectors: Rows, k: int, seed: int) -> Ints:

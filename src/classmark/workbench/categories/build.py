@@ -7,7 +7,9 @@ from dataclasses import asdict, dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from classmark.arrays import take
+import numpy as np
+
+from classmark.arrays import keep_columns, take
 from classmark.hierarchies.building import BRANCHING, group_categories
 from classmark.problems import Mistake
 from classmark.taxonomy.tree import Category, taxonomy_of
@@ -179,12 +181,26 @@ def _described(
     for at in range(len(members) - 1, -1, -1):
         if (above := groups.parents[at]) >= 0:
             members[above] |= members[at]
+    names = list(collection.vectorizer.get_feature_names_out())
+    column = {name: at for at, name in enumerate(names)}
+    row = {id_: at for at, id_ in enumerate(collection.ids)}
+
+    def with_most(stems: Sequence[str], documents: list[str]) -> list[str]:
+        """Documents with most of the stems first."""
+        columns = np.array(sorted(column[stem] for stem in stems), np.int64)
+        rows = keep_columns(
+            take(collection.rows, [row[id_] for id_ in documents]), columns
+        )
+        return [
+            documents[at] for at in np.argsort(-np.diff(rows.starts), kind="stable")
+        ]
+
     ids_in_use = set(project.categories)
     prefix = "" if below is None else prefix_of_ids(project, below)
     proposed = []
     for at, stems in enumerate(groups.terms):
         inside = [id_ for id_, own in y.items() if members[at].intersection(own)]
-        terms = words_behind(project, collection, stems, inside)
+        terms = words_behind(project, collection, stems, with_most(stems, inside))
         id_ = free_id(prefix, terms or (f"group {at + 1}",), ids_in_use)
         ids_in_use.add(id_)
         label = ", ".join(terms[:NAMING]).capitalize() or id_

@@ -195,7 +195,7 @@ LAYERS = Taxonomy(
         ("flatten:2", "c"),
         ("flatten:3", "d"),
         ("flatten-bottom", "bd"),
-        ("flatten-alternate", "abd"),
+        ("flatten-alternate", ["a", "b", "d"]),
     ],
 )
 def test_layers_are_flattened_by_name(policy, gone):

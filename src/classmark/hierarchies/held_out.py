@@ -188,10 +188,10 @@ def logistic_risk(
     >>> float(logistic_risk(2, 1000, 10))
     0.2
     """
-    d = np.asarray(features, np.float64)
+    K, m, d = (np.asarray(each, np.float64) for each in (classes, documents, features))
     with np.errstate(divide="ignore", invalid="ignore"):
-        risk = d**2 * classes / (np.asarray(documents) * epsilon**2)
-    return np.where(np.asarray(documents) > 0, risk, inf)
+        risk = d**2 * K / (m * epsilon**2)
+    return np.where(m > 0, risk, inf)
 
 
 def naive_bayes_risk(
@@ -214,11 +214,11 @@ def naive_bayes_risk(
     >>> float(naive_bayes_risk(2, 0, 3, (0, 5), 4))
     10.0
     """
-    n_min, n_max = words
-    off = (1.0 + np.asarray(longest)) * (np.asarray(features) + n_max)
+    sizes = (classes, documents, features, *words, longest)
+    K, m, d, n_min, n_max, most = (np.asarray(each, np.float64) for each in sizes)
+    off = (1.0 + most) * (d + n_max)
     rate = 2 * epsilon**2 / np.maximum(off, 1.0) ** 2
-    priors = 2.0 * np.asarray(classes) * np.exp(-rate * documents)
-    return np.asarray(priors + 2.0 * np.asarray(features) * np.exp(-rate * n_min))
+    return np.asarray(2 * K * np.exp(-rate * m) + 2 * d * np.exp(-rate * n_min))
 
 
 class NodeBound(NamedTuple):
@@ -258,7 +258,7 @@ def node_bounds(
     lengths = np.asarray(abs(rows).sum(axis=1), np.float64).ravel()
     belong = places.nodes_of().T.tocsr()
     words, m = belong @ lengths, np.diff(belong.indptr)[inner]
-    longest = belong.multiply(lengths).tocsr().max(axis=1).toarray().ravel()[inner]
+    longest = [lengths[belong[v].indices].max(initial=0.0) for v in inner]
     daughters = [words[places.daughters(int(v))] for v in inner]
     n_min = np.array([min(n[n > 0], default=0.0) for n in daughters])
     n_max = np.array([max(n, default=0.0) for n in daughters])

@@ -244,12 +244,13 @@ def logistic_weights(
     from scipy.optimize import minimize
 
     first = np.broadcast_to(np.asarray(start, np.float64), design.shape[1:])
+    c = np.asarray(weight, np.float64)
 
     def cost(w: Floats) -> tuple[float, Floats]:
         margin = design @ w
         moved = np.append((w - first)[:-1], 0.0)
-        loss = weight * (np.logaddexp(0.0, margin) - targets * margin)
-        slope = design.T @ (weight * (sigmoid(margin) - targets)) + penalty * moved
+        loss = c * (np.logaddexp(0.0, margin) - targets * margin)
+        slope = design.T @ (c * (sigmoid(margin) - targets)) + penalty * moved
         return float(loss.sum() + 0.5 * penalty * moved @ moved), slope
 
     solution: Any = minimize(

@@ -179,8 +179,8 @@ def _described(
     """Name the groups, in words for stems, and count their documents."""
     members = [set(groups.members(at)) for at in range(len(groups.parents))]
     for at in range(len(members) - 1, -1, -1):
-        if (above := groups.parents[at]) >= 0:
-            members[above] |= members[at]
+        if groups.parents[at] >= 0:
+            members[groups.parents[at]] |= members[at]
     names = list(collection.vectorizer.get_feature_names_out())
     column = {name: at for at, name in enumerate(names)}
     row = {id_: at for at, id_ in enumerate(collection.ids)}

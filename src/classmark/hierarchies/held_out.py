@@ -179,8 +179,8 @@ def logistic_risk(
 
     R d² |Y| σ₀ / (m ε²). Where it does not fail, the error of a classifier over the
     classes Y exceeds what endless documents would leave by at most G(ε), the share of
-    documents whose two best classes differ by so little. R = σ₀ = 1, the least they can
-    be: √R bounds e^score, σ₀/m the variance of a weight.
+    documents whose two best classes differ by so little. R = σ₀ = 1: √R bounds e^score
+    and σ₀/m the variance of a weight, and neither is less for rows of unit length.
 
     classes : |Y|;  documents : m;  features : d;  epsilon : ε, how far scores may be
     off. Numbers, or arrays of one shape.

@@ -23,10 +23,15 @@ from classmark.examples.screening import StoppingRule as StoppingRule
 from classmark.hierarchies.back_off import BackOff as BackOff
 from classmark.hierarchies.back_off import Placements as Placements
 from classmark.hierarchies.back_off import PlacementSummary as PlacementSummary
+from classmark.hierarchies.building import CategoryGroups as CategoryGroups
+from classmark.hierarchies.building import build_taxonomy as build_taxonomy
+from classmark.hierarchies.building import group_categories as group_categories
 from classmark.hierarchies.flat import CrammerSingerSVM as CrammerSingerSVM
 from classmark.hierarchies.flat import FlatClassifier as FlatClassifier
 from classmark.hierarchies.flat import HierarchicalSVM as HierarchicalSVM
 from classmark.hierarchies.held_out import NodeLearner as NodeLearner
+from classmark.hierarchies.meta import MetaClassifier as MetaClassifier
+from classmark.hierarchies.meta import train_meta as train_meta
 from classmark.hierarchies.pruning import PruningOptions as PruningOptions
 from classmark.hierarchies.pruning import PruningReport as PruningReport
 from classmark.hierarchies.pruning import prune_taxonomy as prune_taxonomy

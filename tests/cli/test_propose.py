@@ -80,3 +80,60 @@ def test_the_queue_in_groups_and_a_group_decided(shelf):
     assert code == 0
     assert "(and of 1 like it: 6)" in out
     assert "no document is waiting" in shelf("queue", "--order", "random")[1]
+
+
+def test_a_tree_is_built_shown_accepted_and_undone(tmp_path, run, monkeypatch):
+    subjects = {"bees": "hive honey", "wasps": "hive sting", "rye": "dough oven"}
+    subjects |= {"cakes": "dough sugar", "tarts": "dough jam"}
+    rows = [
+        {"id": f"{name}{at}", "text": f"{text} {text} {name}", "labels": [name]}
+        for name, text in subjects.items()
+        for at in range(3)
+    ]
+    (tmp_path / "notes.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    monkeypatch.setenv("CLASSMARK_USER", "ann")
+    assert run("init", "shelf")[0] == 0
+    assert run("import", "notes.jsonl", "--project", "shelf")[0] == 0
+    here = ("--project", "shelf")
+    code, _, err = run("taxonomy", "build", *here)
+    assert (code, err.count("\n")) == (2, 1)
+    assert "nothing to group at the top" in err
+    code, out, _ = run("taxonomy", "build", "--branching", "3", "--json", *here)
+    assert code == 0
+    groups = {frozenset(group["categories"]) for group in json.loads(out)}
+    assert groups == {
+        frozenset({"bees", "wasps"}),
+        frozenset({"rye", "cakes", "tarts"}),
+    }
+    before = run("taxonomy", "show", *here)[1]
+    assert "Hive" not in before
+    code, out, _ = run("taxonomy", "build", "--accept", *here)
+    assert code == 0
+    assert "built a tree at the top (groups: 2, categories moved: 5)" in out
+    assert "Hive" in run("taxonomy", "show", *here)[1]
+    assert "build" in run("history", *here)[1]
+    assert run("undo", *here)[0] == 0
+    assert run("taxonomy", "show", *here)[1] == before
+
+
+def test_cycles_are_refused_with_the_option_that_cuts_them(tmp_path, run):
+    (tmp_path / "graph.txt").write_text("a b\nb c\nc b\n")
+    assert run("init", "shelf")[0] == 0
+    words = (
+        "taxonomy",
+        "import",
+        "graph.txt",
+        "--format",
+        "pairs",
+        "--project",
+        "shelf",
+    )
+    code, _, err = run(*words)
+    assert (code, err.count("\n")) == (2, 1)
+    assert "form a cycle" in err
+    assert "--break-cycles" in err
+    code, out, _ = run(*words, "--break-cycles", "--json")
+    assert code == 0
+    assert json.loads(out)["cut"] == [["c", "b"]]
+    out = " ".join(run(*words, "--break-cycles")[1].split())
+    assert "cut because they closed a cycle (1): b below c" in out

@@ -1,8 +1,9 @@
 import csv
 
+import numpy as np
 import pytest
 
-from classmark.formats.svmlight import read_lshtc
+from classmark.formats.svmlight import read_lshtc, read_names, write_names
 from classmark.formats.taxonomies import (
     TAXONOMY_READERS,
     TAXONOMY_WRITERS,
@@ -11,14 +12,12 @@ from classmark.formats.taxonomies import (
     read_children_lists,
     read_hierarchy,
     read_indented,
-    read_names,
     read_pairs,
     read_topic_tree,
     write_categories,
     write_category_csv,
     write_children_lists,
     write_indented,
-    write_names,
     write_pairs,
     write_topic_tree,
 )
@@ -46,6 +45,14 @@ def test_csv(tmp_path):
     for name in ("again.csv", "again.tsv"):
         assert write_category_csv(found, tmp_path / name) == 2
         assert read_category_csv(tmp_path / name) == found
+
+
+SKOS_LOOP = """
+@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+@prefix c: <urn:category:> .
+c:r a skos:Concept . c:a a skos:Concept ; skos:broader c:r, c:b .
+c:b a skos:Concept ; skos:broader c:a .
+"""
 
 
 @pytest.mark.parametrize(
@@ -217,3 +224,43 @@ def test_formulas_in_csv_are_disarmed_and_come_back(tmp_path, start):
         cells = [cell for row in csv.reader(file) for cell in row]
     assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@"))]
     assert read_category_csv(path) == tree
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("csv", "id,parent\nr,\na,r|b\nb,a\n"),
+        ("pairs", "r a\nb a\na b\n"),
+        ("children", "r\ta\nb\ta\na\tb\n"),
+        ("lshtc", "r a b\nb a\n"),
+        ("skos", SKOS_LOOP),
+    ],
+)
+def test_every_format_lets_cycles_be_cut(tmp_path, name, text):
+    path = written(tmp_path, text, "x.ttl" if name == "skos" else "x.txt")
+    with pytest.raises(UnreadableFile, match=r"cycle.*import --break-cycles cut it"):
+        read_categories(path, name)
+    cut = []
+    found = {each.id: each.parents for each in read_categories(path, name, cut=cut)}
+    assert cut == [("b", "a")]
+    assert found == {"r": (), "a": ("r",), "b": ("a",)}
+
+
+def test_a_file_without_cycles_is_read_as_ever(tmp_path):
+    path, cut = written(tmp_path, "a\n\tb\n", "x.txt"), []
+    assert read_categories(path, "indented", cut=cut) == read_indented(path)
+    path = written(tmp_path, "r a\na b\n", "x.txt")
+    assert read_categories(path, "pairs", cut=cut) == read_pairs(path)
+    assert cut == []
+
+
+def test_a_large_graph_is_cut_in_seconds(tmp_path):
+    rng = np.random.default_rng(0)
+    up = rng.integers(0, 30_000, 100_000)
+    down = rng.integers(0, 30_000, 100_000)
+    lines = [f"{a} {b}" for a, b in zip(up.tolist(), down.tolist(), strict=True)]
+    path, cut = written(tmp_path, "\n".join(lines), "graph.txt"), []
+    categories = read_categories(path, "pairs", cut=cut)
+    edges = {(p, each.id) for each in categories for p in each.parents}
+    assert edges | set(cut) == {tuple(line.split()) for line in lines}
+    assert len(cut) > 1000

@@ -1,13 +1,14 @@
 """The bound, its terms, and what a descent costs."""
 
-from math import log, sqrt
+from math import exp, inf, log, sqrt
 
 import numpy as np
 import pytest
 
-from classmark.hierarchies.held_out import Removals, bound
+from classmark.arrays import rows_from
+from classmark.hierarchies.held_out import Removals, bound, node_bounds
 from classmark.hierarchies.places import complexity, complexity_ratio, places_of
-from classmark.hierarchies.report import path_costs
+from classmark.hierarchies.report import feature_counts, path_costs
 from classmark.problems import Mistake
 from classmark.taxonomy.tree import Taxonomy
 
@@ -70,3 +71,60 @@ def test_a_graph_is_counted_as_classifiers_are_built_over_all_parents():
     assert np.flatnonzero(places.branching).tolist() == [0, 1, 2]
     built = Removals(places, np.zeros((0, 1))).daughters
     assert complexity(places.branching) == complexity([*map(len, built.values())])
+
+
+def direct_logistic(K, m, d, epsilon=1.0):
+    return d * d * K / (m * epsilon**2)
+
+
+def direct_bayes(K, m, d, n_min, n_max, longest, epsilon=1.0):
+    C = (1 + longest) ** 2
+    shared = C * (d + n_max) ** 2
+    return 2 * K * exp(-2 * epsilon**2 * m / shared) + 2 * d * exp(
+        -2 * epsilon**2 * n_min / shared
+    )
+
+
+def test_the_second_theorem_is_the_formula_at_every_node():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (40, 6)).astype(float)
+    X[:, 5] = 0
+    y = rng.integers(1, 4, 40).tolist()
+    places = places_of(TREE, y)
+    rows = rows_from(X)
+    features = feature_counts(places, rows).features
+    bounds = {bound.node: bound for bound in node_bounds(places, rows, features, 2.0)}
+    assert set(bounds) == {"r", "a", "b"}
+    assert (bounds["a"].parent, bounds["r"].parent) == ("r", None)
+    sizes = [X[[label == at for label in y]].sum() for at in (1, 2, 3)]
+    longest = X.sum(axis=1).max()
+    a = bounds["a"]
+    assert (a.daughters, a.documents, a.features) == (3, 40, 5)
+    assert (a.n_min, a.n_max) == (min(sizes), max(sizes))
+    assert a.logistic == pytest.approx(direct_logistic(3, 40, 5, 2.0))
+    risk = direct_bayes(3, 40, 5, min(sizes), max(sizes), longest, 2.0)
+    assert a.naive_bayes == pytest.approx(risk)
+    assert a.logistic_needs == pytest.approx(a.logistic / 0.05)
+    f = a.naive_bayes_needs
+    needed = direct_bayes(3, 40 * f, 5, min(sizes) * f, max(sizes), longest, 2.0)
+    assert needed == pytest.approx(0.05)
+    b = bounds["b"]
+    assert (b.documents, b.logistic, b.naive_bayes_needs) == (0, inf, inf)
+
+
+def test_enough_documents_and_the_second_theorem_says_something():
+    places = places_of(Taxonomy([("r", 1), ("r", 2)]), [1, 2] * 500)
+    X = np.ones((1000, 1))
+    (bound,) = node_bounds(places, X, np.array([1, 1, 1]), 30.0)
+    assert bound.logistic < 0.05
+    assert bound.logistic_needs < 1
+    assert bound.naive_bayes == pytest.approx(direct_bayes(2, 1e3, 1, 500, 500, 1, 30))
+    (bound,) = node_bounds(places, X, np.array([1, 1, 1]), 100.0)
+    assert bound.naive_bayes_needs < 1
+
+
+def test_several_roots_have_a_node_above_them():
+    places = places_of(Taxonomy([("a", 1), ("a", 2), ("b", 3)]), [1, 2, 3])
+    bounds = node_bounds(places, np.eye(3), np.full(places.size, 3))
+    assert bounds[0].node is None
+    assert {bound.parent for bound in bounds[1:]} == {None}

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from classmark.hierarchies.held_out import Removals
+from classmark.hierarchies.meta import NAMES, SMOOTHING, Described, shipped
 from classmark.hierarchies.places import places_of
-from classmark.hierarchies.pruning import NAMES, SMOOTHING, Described, shipped
 from classmark.problems import Mistake
 from classmark.taxonomy.tree import Taxonomy
 

@@ -24,8 +24,8 @@ ALONE = (
     "cli/", "client.py", "machines/", "datasets/", "web/wording.py", "web/serve.py",
     "workbench/collections.py", "workbench/search/tune.py", "formats/weights.py",
     "workbench/search/train_ranker.py", "ltr/training.py", "workbench/files/backup.py",
-    "workbench/categories/propose.py", "workbench/categories/report.py",
-    "workbench/learning/stream.py",
+    "workbench/categories/build.py", "workbench/categories/propose.py",
+    "workbench/categories/report.py", "workbench/learning/stream.py",
 )  # fmt: skip
 ALONE_IN = {
     "web/guard/gate.py": {"--behind-proxy ", "--role admin", "--certificate", "--name"},

@@ -131,8 +131,9 @@ UsageError: Any = typer.BadParameter.__base__
 
 
 def named(module: ModuleType, names: str, prefix: str = "") -> dict[str, Command]:
-    """Commands of a module by name, in this order; ``import_`` is ``import``."""
+    """Commands of a module by name; ``import_`` is ``import``, ``a_b`` is ``a-b``."""
     functions = {name.removesuffix("_"): each for name, each in vars(module).items()}
+    functions |= {name.replace("_", "-"): each for name, each in functions.items()}
     return {name: functions[prefix + name] for name in names.split()}
 
 
@@ -154,7 +155,7 @@ app = group(
             named(
                 taxonomy,
                 "show import export add rename describe merge split move retire "
-                "report prune propose accept",
+                "report prune train-meta propose accept build",
             ),
         ),
         "rank": group(

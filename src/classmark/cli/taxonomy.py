@@ -21,6 +21,7 @@ from classmark.workbench.results import Logged, Table
 
 with deferred():
     from classmark.workbench.categories import browse, edit
+    from classmark.workbench.categories import build as building
     from classmark.workbench.categories import propose as proposing
     from classmark.workbench.categories import report as reporting
     from classmark.workbench.files import exporting, importing
@@ -47,9 +48,14 @@ def import_(
     project: Project = FOLDER,
     path: Path = argument("CSV, pairs, SKOS …", "FILE"),
     format_: str | None = FORMAT,
-) -> Table:
+    break_cycles: bool = flag("Cut edges that close a cycle.", "--break-cycles"),
+) -> View | Table:
     """Bring in a taxonomy."""
-    return importing.import_taxonomy(project, path, format_)
+    if not break_cycles:
+        return importing.import_taxonomy(project, path, format_)
+    cut: list[tuple[str, str]] = []
+    table = importing.import_taxonomy(project, path, format_, cut=cut)
+    return View({**table.facts(), "cut": cut}, [table])
 
 
 @command(JSON)
@@ -147,12 +153,18 @@ def report(project: Project = FOLDER) -> View:
     """Say what the taxonomy is like, and whether flat or top-down suits it."""
     summary = reporting.report_taxonomy(project)
     plot = [] if summary.plot is None else [f"  plot: {summary.plot}\n"]
-    return View({**summary.facts, "plot": summary.plot}, [summary.table, *plot])
+    bounds = reporting.bounds_table(summary.facts["node_bounds"])
+    facts = {**summary.facts, "plot": summary.plot}
+    return View(facts, [summary.table, *bounds, *plot])
 
 
 @command(ALL | JSON)
 def prune(
-    policy: str = option("bound, meta or random: which nodes go.", "bound"),
+    policy: str | None = option(
+        "Which nodes go: bound (if none is given), meta, random, flatten-top, "
+        "flatten-bottom, flatten-alternate, flatten:LAYER."
+    ),
+    meta: Path | None = option("Of the policy meta: what taxonomy train-meta wrote."),
     share: float | None = option("At most this share of the inner nodes."),
     bold: bool = flag("Also where the gain is not sure.", "--bold"),
     base: str = option("At the nodes: svm, logistic or naive-bayes.", "svm"),
@@ -162,12 +174,26 @@ def prune(
 
     train --strategy pruned trains a classifier on such a tree, by [learning] policy.
     """
+    policy = reporting.policy_with(policy, meta)
     trial = reporting.try_pruning(project, policy, share=share, bold=bold, base=base)
     reasons = [
         Text(f"{removed['category']}: {removed['why']}", "  ", "    ")
         for removed in trial.facts["removed"]
     ]
     return View(trial.facts, [trial.table, *reasons])
+
+
+@command(ALL | JSON)
+def train_meta(
+    path: Path = argument("The file to write.", "FILE"),
+    also: list[Path] | None = option("Another project to learn from; may be repeated."),
+    alone: bool = flag("Do not go on from the classifier that is shipped.", "--alone"),
+    base: str = option("At the nodes: svm, logistic or naive-bayes.", "svm"),
+    project: Project = FOLDER,
+) -> View:
+    """Learn which inner nodes to prune, by trying the tree without each of them."""
+    done = reporting.train_meta(project, path, also or (), alone=alone, base=base)
+    return View(done.facts, [done.table])
 
 
 @command(ALL | JSON)
@@ -181,6 +207,22 @@ def propose(
     proposals = proposing.propose(project, node, k=clusters, method=method)
     facts = [asdict(proposal) for proposal in proposals]
     return View(facts, [proposing.as_table(node, proposals)])
+
+
+@command(ALL | JSON)
+def build(
+    by: str = option("content, or co-occurrence: what brings together.", "content"),
+    below: str | None = option("Group what is right below this id; else the top."),
+    branching: int = option("Daughters that a category may have.", 10),
+    accept: bool = flag("Take the tree that was shown last.", "--accept"),
+    project: Project = FOLDER,
+) -> View | Logged:
+    """Build a tree over categories that have none, and show it; --accept takes it."""
+    if accept:
+        return building.take_tree(project)
+    groups = building.build(project, by, below=below, branching=branching)
+    facts = [asdict(group) for group in groups]
+    return View(facts, [building.as_table(below, groups)])
 
 
 @command(JSON)

@@ -66,7 +66,7 @@ class StrategyOptions:
     strategy: str | None = option("auto, plain, flat, top-down or pruned")
     base: str | None = BASE
     memory: str | None = MEMORY
-    policy: str | None = option("Of pruned: meta, bound or random.")
+    policy: str | None = option("Of pruned: meta, bound, random, flatten-top …")
     bold: bool | None = option(
         "Prune also where it is not sure.", None, "--bold/--no-bold"
     )

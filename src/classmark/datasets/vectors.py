@@ -27,8 +27,8 @@ from classmark.datasets.dataset import (
 )
 from classmark.formats.arff import read_arff
 from classmark.formats.records import Examples
-from classmark.formats.svmlight import read_lshtc, read_svmlight
-from classmark.formats.taxonomies import read_hierarchy, read_names
+from classmark.formats.svmlight import read_lshtc, read_names, read_svmlight
+from classmark.formats.taxonomies import read_hierarchy
 from classmark.problems import Mistake
 
 Counts = tuple[tuple[int, float], ...]  # (page, count), pages increasing

@@ -14,13 +14,15 @@ LSHTC's vectors are LIBSVM lines, from the second challenge on with several labe
 LETOR has a judged query–document pair a line, ``grade qid:Q 1:v 2:v … #docid = D inc =
 … prob = …``; MSLR has no comment, LightGBM no qid but a second file of group sizes.
 ``NULL``, where a ranker did not return the document, is a feature that is not stored.
+
+What the numbers of labels and features stand for may be in a file of names, one a line.
 """
 
 from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -36,6 +38,7 @@ from classmark.formats.text_files import (
     FilePlace,
     lines,
     open_bytes,
+    write_lines,
     writing,
 )
 from classmark.problems import Mistake, UnreadableFile
@@ -463,3 +466,39 @@ def write_letor(judged: JudgedRows, path: Path | str, *, dense: bool = True) -> 
             features = " ".join(f"{at + 1}:{text}" for at, text in values.items())
             comment = f" #docid = {docid}" if docid else ""
             out.write(f"{judged.grades[at]:g} qid:{qid} {features}{comment}\n")
+
+
+def read_names(path: Path | str, *, encoding: str = "utf-8") -> list[str]:
+    """Read names, the first line naming number 0; empty lines at the end are no names.
+
+    Raises ``UnreadableFile`` for an empty line between names and for a name met twice.
+    """
+    names: dict[str, int] = {}
+    empty = 0
+    file = lines(path, encoding)
+    for number, line in file:
+        name = line.strip()
+        if not name:
+            empty = empty or number
+            continue
+        if empty:
+            raise UnreadableFile(path, empty, "no name on this line: remove or fill it")
+        if name in names:
+            file.refuse(f"{name!r} is already on line {names[name]}: rename one")
+        names[name] = number
+    return list(names)
+
+
+def write_names(names: Iterable[str], path: Path | str) -> None:
+    """Write one name a line."""
+    listed = list(names)
+    for at, name in enumerate(listed):
+        if not name or name != name.strip() or "\n" in name or "\r" in name:
+            raise Mistake(
+                f"names, number {at}: {name!r} is empty, has a line break or blanks "
+                "around it"
+            )
+    if len(set(listed)) < len(listed):
+        twice = next(name for name in listed if listed.count(name) > 1)
+        raise Mistake(f"names: {twice!r} is there twice: names must differ")
+    write_lines((f"{name}\n" for name in listed), path)

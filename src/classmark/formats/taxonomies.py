@@ -1,7 +1,8 @@
 """Taxonomies in files: CSV, pairs, lists of children, indented text, Mulan, SKOS.
 
 Every reader returns the categories in the file's order, and raises ``UnreadableFile``
-where they make no tree (a cycle, an id met twice, a parent that is not there).
+where they make no tree (a cycle, an id met twice, a parent that is not there). Where a
+list ``cut`` is given, edges that close cycles are put there instead, (parent, child).
 Nothing is fetched: only the file is read, and XML with a DTD or entities is refused.
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
@@ -26,11 +27,13 @@ from classmark.formats.text_files import (
     write_lines,
     writing,
 )
-from classmark.problems import MissingExtra, Mistake, UnreadableFile
+from classmark.problems import MissingExtra, Mistake, UnreadableFile, worded
+from classmark.taxonomy.edits import break_cycles, without_cycles
 from classmark.taxonomy.tree import (
     ACTIVE,
     DEPRECATED,
     Category,
+    CyclicGraph,
     Taxonomy,
     categories_of,
     taxonomy_of,
@@ -41,42 +44,6 @@ if TYPE_CHECKING:
 
     from rdflib import Graph
     from rdflib.term import Node
-
-
-def read_names(path: Path | str, *, encoding: str = "utf-8") -> list[str]:
-    """Read names, the first line naming number 0; empty lines at the end are no names.
-
-    Raises ``UnreadableFile`` for an empty line between names and for a name met twice.
-    """
-    names: dict[str, int] = {}
-    empty = 0
-    file = lines(path, encoding)
-    for number, line in file:
-        name = line.strip()
-        if not name:
-            empty = empty or number
-            continue
-        if empty:
-            raise UnreadableFile(path, empty, "no name on this line: remove or fill it")
-        if name in names:
-            file.refuse(f"{name!r} is already on line {names[name]}: rename one")
-        names[name] = number
-    return list(names)
-
-
-def write_names(names: Iterable[str], path: Path | str) -> None:
-    """Write one name a line."""
-    listed = list(names)
-    for at, name in enumerate(listed):
-        if not name or name != name.strip() or "\n" in name or "\r" in name:
-            raise Mistake(
-                f"names, number {at}: {name!r} is empty, has a line break or blanks "
-                "around it"
-            )
-    if len(set(listed)) < len(listed):
-        twice = next(name for name in listed if listed.count(name) > 1)
-        raise Mistake(f"names: {twice!r} is there twice: names must differ")
-    write_lines((f"{name}\n" for name in listed), path)
 
 
 COLUMNS = {  # of a CSV, and what a Category calls them
@@ -90,6 +57,7 @@ TOPIC = re.compile(
     r"\s*parent:\s*(\S+)\s+child:\s*(\S+)(?:\s+child-description:\s*(.*?))?\s*"
 )
 NOBODY = "None"
+Cut = list[tuple[str, str]] | None  # where edges that close cycles go
 
 
 @contextmanager
@@ -99,20 +67,32 @@ def _naming(path: Path | str) -> Iterator[None]:
         yield
     except UnreadableFile:
         raise
+    except CyclicGraph as cycle:
+        remedy = worded("let classmark taxonomy import --break-cycles cut it")
+        raise UnreadableFile(path, None, f"{cycle}, or {remedy}") from cycle
     except Mistake as mistake:
         raise UnreadableFile(path, None, str(mistake)) from mistake
 
 
-def _checked(categories: list[Category], path: Path | str) -> list[Category]:
-    """Return the categories if they make a taxonomy."""
+def _checked(
+    categories: list[Category], path: Path | str, cut: Cut = None
+) -> list[Category]:
+    """Return the categories if they make a taxonomy, or would but for cycles."""
+    if cut is not None:
+        categories, cut[:] = without_cycles(categories)
     with _naming(path):
         taxonomy_of(categories)
     return categories
 
 
-def _from_edges(edges: list[tuple[str, str]], path: Path | str) -> list[Category]:
+def _from_edges(
+    edges: list[tuple[str, str]], path: Path | str, cut: Cut = None
+) -> list[Category]:
+    nodes = dict.fromkeys(chain.from_iterable(edges))
+    if cut is not None:
+        edges, cut[:] = break_cycles(edges)
     with _naming(path):
-        return categories_of(Taxonomy(edges))
+        return categories_of(Taxonomy(edges, nodes=nodes))
 
 
 def _without_lone(categories: Iterable[Category]) -> Taxonomy:
@@ -124,7 +104,9 @@ def _without_lone(categories: Iterable[Category]) -> Taxonomy:
     return tree
 
 
-def read_category_csv(path: Path | str, *, encoding: str = "utf-8") -> list[Category]:
+def read_category_csv(
+    path: Path | str, *, encoding: str = "utf-8", cut: Cut = None
+) -> list[Category]:
     """Read ``id,parent,label,scope_note,synonyms`` (tabs in a ``.tsv``).
 
     Only ``id`` is needed; ``notation``, ``status`` and ``guideline`` are read where
@@ -146,7 +128,7 @@ def read_category_csv(path: Path | str, *, encoding: str = "utf-8") -> list[Cate
             parts = [part.strip() for part in facts[name].split(MANY)]
             facts[name] = tuple(part for part in parts if part)
         categories.append(Category(**facts))
-    return _checked(categories, path)
+    return _checked(categories, path, cut)
 
 
 def write_category_csv(categories: Iterable[Category], path: Path | str) -> int:
@@ -181,7 +163,11 @@ def _as_said(cell: str) -> str:
 
 
 def read_pairs(
-    path: Path | str, *, separator: str | None = None, encoding: str = "utf-8"
+    path: Path | str,
+    *,
+    separator: str | None = None,
+    encoding: str = "utf-8",
+    cut: Cut = None,
 ) -> list[Category]:
     """Read a parent and a child a line, between blanks or the given separator."""
     edges: list[tuple[str, str]] = []
@@ -193,7 +179,7 @@ def read_pairs(
         if len(cells) != 2:
             file.refuse(f"{len(cells)} cells: a parent and a child are needed")
         edges.append((cells[0], cells[1]))
-    return _from_edges(edges, path)
+    return _from_edges(edges, path, cut)
 
 
 def write_pairs(
@@ -210,7 +196,9 @@ def write_pairs(
     return write_lines((f"{up}{separator}{down}\n" for up, down in tree.edges), path)
 
 
-def read_children_lists(path: Path | str, *, encoding: str = "utf-8") -> list[Category]:
+def read_children_lists(
+    path: Path | str, *, encoding: str = "utf-8", cut: Cut = None
+) -> list[Category]:
     """Read ``parent TAB child TAB child …`` a line, as the RCV1 ``.taxonomy`` files."""
     edges: list[tuple[str, str]] = []
     file = lines(path, encoding, blank=False)
@@ -219,7 +207,7 @@ def read_children_lists(path: Path | str, *, encoding: str = "utf-8") -> list[Ca
         if not parent or not all(children) or not children:
             file.refuse("parent TAB child TAB child … is needed, no empty cell")
         edges += [(parent, child) for child in children]
-    return _from_edges(edges, path)
+    return _from_edges(edges, path, cut)
 
 
 def write_children_lists(categories: Iterable[Category], path: Path | str) -> int:
@@ -233,7 +221,9 @@ def write_children_lists(categories: Iterable[Category], path: Path | str) -> in
     return write_lines(rows, path)
 
 
-def read_topic_tree(path: Path | str, *, encoding: str = "utf-8") -> list[Category]:
+def read_topic_tree(
+    path: Path | str, *, encoding: str = "utf-8", cut: Cut = None
+) -> list[Category]:
     """Read RCV1's ``parent: P child: C child-description: TEXT`` lines."""
     categories: list[Category] = []
     file = lines(path, encoding, blank=False)
@@ -243,7 +233,7 @@ def read_topic_tree(path: Path | str, *, encoding: str = "utf-8") -> list[Catego
             file.refuse("parent: … child: … child-description: … is needed")
         parents = () if match[1] == NOBODY else (match[1],)
         categories.append(Category(match[2], (match[3] or "").strip(), parents=parents))
-    return _checked(categories, path)
+    return _checked(categories, path, cut)
 
 
 def write_topic_tree(categories: Iterable[Category], path: Path | str) -> int:
@@ -314,7 +304,7 @@ def _nested(categories: Iterable[Category]) -> Iterator[tuple[Category, int]]:
         waiting.extend(tree.children(node)[::-1])
 
 
-def read_hierarchy(path: Path | str) -> Taxonomy:
+def read_hierarchy(path: Path | str, cut: Cut = None) -> Taxonomy:
     """Read LSHTC's ``cat_hier.txt``: chains of categories, each below the one before.
 
     The first challenge has paths from the root to a leaf, later ones pairs.
@@ -323,16 +313,16 @@ def read_hierarchy(path: Path | str) -> Taxonomy:
 
     def chains() -> Iterator[list[str]]:
         for _, line in file:
-            chain = line.split()
-            if len(chain) == 1:
+            path_down = line.split()
+            if len(path_down) == 1:
                 file.refuse("one category alone: give a path, or a parent and a child")
-            yield chain
+            yield path_down
 
     with _naming(path):
-        return tree_of_chains(chains())
+        return tree_of_chains(chains(), cut)
 
 
-def tree_of_chains(chains: Iterable[Sequence[str]]) -> Taxonomy:
+def tree_of_chains(chains: Iterable[Sequence[str]], cut: Cut = None) -> Taxonomy:
     """Build the tree of chains of categories, each below the one before.
 
     >>> tree_of_chains([["a", "b"], ["c"]]).nodes
@@ -340,10 +330,13 @@ def tree_of_chains(chains: Iterable[Sequence[str]]) -> Taxonomy:
     """
     edges: dict[tuple[str, str], None] = {}
     nodes: dict[str, None] = {}
-    for chain in chains:
-        nodes.update(dict.fromkeys(chain))
-        edges.update(dict.fromkeys(pairwise(chain)))
-    return Taxonomy(edges, nodes=nodes)
+    for path_down in chains:
+        nodes.update(dict.fromkeys(path_down))
+        edges.update(dict.fromkeys(pairwise(path_down)))
+    if cut is None:
+        return Taxonomy(edges, nodes=nodes)
+    acyclic, cut[:] = break_cycles(edges, nodes=nodes)
+    return Taxonomy(acyclic, nodes=nodes)
 
 
 SPACE = "http://mulan.sourceforge.net/labels"
@@ -387,7 +380,11 @@ BASE = "urn:category:"
 
 
 def read_skos(
-    path: Path | str, *, languages: Sequence[str] = ("en",), base: str = BASE
+    path: Path | str,
+    *,
+    languages: Sequence[str] = ("en",),
+    base: str = BASE,
+    cut: Cut = None,
 ) -> list[Category]:
     """Read every ``skos:Concept``, in the order of their ids.
 
@@ -423,7 +420,7 @@ def read_skos(
     if not ids:
         raise UnreadableFile(path, None, "no skos:Concept: is this a SKOS vocabulary?")
     categories = [_described(graph, concept, ids, languages) for concept in ids]
-    return _checked(sorted(categories, key=lambda category: category.id), path)
+    return _checked(sorted(categories, key=lambda category: category.id), path, cut)
 
 
 def _graph(path: Path | str) -> tuple[Graph, str]:
@@ -520,7 +517,7 @@ def _iri(name: str, base: str) -> str:
     return name if is_iri else base + quote(name, safe="")
 
 
-Reading = Callable[[Path | str], list[Category]]
+Reading = Callable[..., list[Category]]
 Writing = Callable[[Iterable[Category], Path | str], object]
 FORMATS: dict[str, tuple[Reading, Writing | None, tuple[str, ...]]] = {
     "csv": (read_category_csv, write_category_csv, (".csv", ".tsv")),
@@ -529,16 +526,27 @@ FORMATS: dict[str, tuple[Reading, Writing | None, tuple[str, ...]]] = {
     "children": (read_children_lists, write_children_lists, (".taxonomy",)),
     "topics": (read_topic_tree, write_topic_tree, (".orig",)),
     "indented": (read_indented, write_indented, ()),
-    "lshtc": (lambda path: categories_of(read_hierarchy(path)), None, ()),
+    "lshtc": (lambda path, **cut: categories_of(read_hierarchy(path, **cut)), None, ()),
     "mulan": (read_mulan_labels, write_mulan_labels, (".xml",)),
 }
+TREES = ("indented", "mulan")  # formats that cannot say a cycle
 TAXONOMY_READERS = {name: read for name, (read, _, _) in FORMATS.items()}
 TAXONOMY_WRITERS = {name: write for name, (_, write, _) in FORMATS.items() if write}
 
 
-def read_categories(path: Path | str, format: str | None = None) -> list[Category]:  # noqa: A002 (the name users type)
-    """Read a taxonomy file in the named format, or the one its suffix stands for."""
-    return TAXONOMY_READERS[_format(path, format, list(TAXONOMY_READERS))](path)
+def read_categories(
+    path: Path | str,
+    format: str | None = None,  # noqa: A002 (the name users type)
+    *,
+    cut: Cut = None,
+) -> list[Category]:
+    """Read a taxonomy file in the named format, or the one its suffix stands for.
+
+    cut : a list for the edges that close cycles, (parent, child); None refuses them.
+    """
+    name = _format(path, format, list(TAXONOMY_READERS))
+    options = {} if cut is None or name in TREES else {"cut": cut}
+    return TAXONOMY_READERS[name](path, **options)
 
 
 def write_categories(

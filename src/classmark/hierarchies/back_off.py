@@ -21,7 +21,12 @@ from classmark.hierarchies.places import (
 )
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.rankers.calibration import fitted_scale, posterior, sigmoid
+from classmark.rankers.calibration import (
+    fitted_scale,
+    logistic_weights,
+    posterior,
+    sigmoid,
+)
 from classmark.ranking import top
 from classmark.taxonomy.tree import Dummy, Taxonomy
 from classmark.validation import generator, require_numbers
@@ -263,26 +268,12 @@ class Assurance:
 
         features : (n, steps, f);  right, informative : (n, steps).
         """
-        from scipy.optimize import minimize
-
         some = slice(None, None, max(1, -(-len(features) // MANY)))
         steps = features[some][informative[some]]
         y = right[some][informative[some]].astype(np.float64)
         knots = np.quantile(steps, np.linspace(0.0, 1.0, KNOTS), axis=0).T
         design = _come(steps, knots)
-
-        def cost(w: Floats) -> tuple[float, Floats]:
-            margin = design @ w
-            penalised = np.append(w[:-1], 0.0)
-            loss = np.logaddexp(0.0, margin) - y * margin
-            slope = design.T @ (sigmoid(margin) - y) + PENALTY * penalised
-            return float(loss.sum() + 0.5 * PENALTY * penalised @ penalised), slope
-
-        start = np.zeros(design.shape[1])
-        solution: Any = minimize(
-            cost, start, jac=True, method="L-BFGS-B", options={"maxiter": 100}
-        )
-        return cls(knots, solution.x)
+        return cls(knots, logistic_weights(design, y, PENALTY, max_iter=100))
 
     def along(self, features: Floats, informative: Bools) -> Floats:
         """Probabilities (n, steps), made non-increasing: right below is right above."""

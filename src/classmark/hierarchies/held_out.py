@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from math import log, sqrt
+from math import inf, log, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from classmark.arrays import (
     Bools,
@@ -120,6 +121,21 @@ class Bound(NamedTuple):
         """The sum: the error is below it with probability 1 − δ."""
         return self.empirical + self.complexity + self.confidence
 
+    @property
+    def meaning(self) -> str:
+        """What the sum says of the error, in words."""
+        if self.total >= 1:
+            return "says nothing of the error, since it is over 1"
+        return f"at most {self.total:.3f} of the documents go wrong"
+
+    @property
+    def terms(self) -> str:
+        """The sum, term by term."""
+        return (
+            f"errors {self.empirical:.3f} + complexity {self.complexity:,.2f} + "
+            f"confidence {self.confidence:.3f} = {self.total:,.2f}"
+        )
+
 
 def bound(
     empirical: float,
@@ -151,6 +167,134 @@ def bound(
         8 * norm * radius / sqrt(documents) * terms,
         3 * sqrt(log(2 / delta) / (2 * documents)),
     )
+
+
+RISK = 0.05  # with which a bound may fail
+
+
+def logistic_risk(
+    classes: ArrayLike, documents: ArrayLike, features: ArrayLike, epsilon: float = 1.0
+) -> Floats:
+    """How likely the second theorem fails for logistic regression [Babbar13].
+
+    R d² |Y| σ₀ / (m ε²). Where it does not fail, the error of a classifier over the
+    classes Y exceeds what endless documents would leave by at most G(ε), the share of
+    documents whose two best classes differ by so little. R = σ₀ = 1: √R bounds e^score
+    and σ₀/m the variance of a weight, and neither is less for rows of unit length.
+
+    classes : |Y|;  documents : m;  features : d;  epsilon : ε, how far scores may be
+    off. Numbers, or arrays of one shape.
+
+    >>> float(logistic_risk(2, 1000, 10))
+    0.2
+    """
+    K, m, d = (np.asarray(each, np.float64) for each in (classes, documents, features))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        risk = d**2 * K / (m * epsilon**2)
+    return np.where(m > 0, risk, inf)
+
+
+def naive_bayes_risk(
+    classes: ArrayLike,
+    documents: ArrayLike,
+    features: ArrayLike,
+    words: tuple[ArrayLike, ArrayLike],
+    longest: ArrayLike,
+    epsilon: float = 1.0,
+) -> Floats:
+    """How likely the second theorem fails for multinomial naive Bayes [Babbar13].
+
+    2K exp(−2ε²m / C(d + n_max)²) + 2d exp(−2ε²n_min / C(d + n_max)²), C = (1 +
+    longest)²: a log-likelihood is off by (1 + longest)(d + n_max) times as much as the
+    probabilities it is made of, at most.
+
+    classes : K;  documents : m;  features : d;  words : n_min and n_max, of the
+    smallest and of the largest class;  longest : words of the longest document.
+
+    >>> float(naive_bayes_risk(2, 0, 3, (0, 5), 4))
+    10.0
+    """
+    sizes = (classes, documents, features, *words, longest)
+    K, m, d, n_min, n_max, most = (np.asarray(each, np.float64) for each in sizes)
+    off = (1.0 + most) * (d + n_max)
+    rate = 2 * epsilon**2 / np.maximum(off, 1.0) ** 2
+    return np.asarray(2 * K * np.exp(-rate * m) + 2 * d * np.exp(-rate * n_min))
+
+
+class NodeBound(NamedTuple):
+    """What the second theorem says of the classifier at one inner node [Babbar13].
+
+    node : None is the top above several roots;  parent : the node above, None at the
+    top;  daughters, documents, features : those of the node;  n_min, n_max : words of
+    the daughter with fewest, of those that have any, and of that with most;  logistic,
+    naive_bayes : how likely the theorem fails; 1 or more says nothing;  logistic_needs,
+    naive_bayes_needs : how many times the documents it would take to fail with
+    probability 0.05 (naive Bayes: with d and n_max as they are).
+    """
+
+    node: Any
+    parent: Any
+    daughters: int
+    documents: int
+    features: int
+    n_min: float
+    n_max: float
+    logistic: float
+    naive_bayes: float
+    logistic_needs: float
+    naive_bayes_needs: float
+
+
+def node_bounds(
+    places: Places, X: Any, features: Ints, epsilon: float = 1.0
+) -> list[NodeBound]:
+    """The second theorem at every inner node, the one with most documents first.
+
+    X : the documents of ``places``;  features : how many each node has (size,). The
+    words that naive Bayes counts are the values of X, also where these are weights. Of
+    a node that is to be removed, the theorem adds its risk to that of its parent.
+    """
+    rows, inner = rows_from(X).to_scipy(), places.inner
+    lengths = np.asarray(abs(rows).sum(axis=1), np.float64).ravel()
+    belong = places.nodes_of().T.tocsr()
+    words, m = belong @ lengths, np.diff(belong.indptr)[inner]
+    longest = [lengths[belong[v].indices].max(initial=0.0) for v in inner]
+    daughters = [words[places.daughters(int(v))] for v in inner]
+    n_min = np.array([min(n[n > 0], default=0.0) for n in daughters])
+    n_max = np.array([max(n, default=0.0) for n in daughters])
+    K, d = places.branching[inner], features[inner]
+    logistic = logistic_risk(K, m, d, epsilon)
+
+    def bayes(times: Any) -> Floats:
+        sizes = (n_min * times, n_max)
+        return naive_bayes_risk(K, m * times, d, sizes, longest, epsilon)
+
+    needs = _least(bayes, np.where(n_min > 0, 1.0, inf))
+    names = [*places.tree.nodes, None]
+    above = [names[p] if (p := int(places.parent[v])) >= 0 else None for v in inner]
+    figures = (K, m, d, n_min, n_max, logistic, bayes(1.0), logistic / RISK, needs)
+    rows_of = zip(*(column.tolist() for column in figures), strict=True)
+    named = zip((names[v] for v in inner), above, rows_of, strict=True)
+    bounds = [NodeBound(node, parent, *row) for node, parent, row in named]
+    return sorted(bounds, key=lambda bound: -bound.documents)
+
+
+def _least(risk: Callable[[Floats], Floats], start: Floats) -> Floats:
+    """The least factor, to one part in a million, at which a risk falls to 0.05.
+
+    risk : of an array of factors, falling;  start : any factors; infinite ones stay.
+    """
+    low, high = start.copy(), start.copy()
+    with np.errstate(invalid="ignore"):
+        while (rest := np.isfinite(high) & (risk(high) > RISK)).any():
+            high = np.where(rest, high * 4, high)
+        while (rest := np.isfinite(low) & (low > 1e-300) & (risk(low) <= RISK)).any():
+            low = np.where(rest, low / 4, low)
+        for _ in range(60):
+            middle = np.sqrt(low * high)
+            over = risk(middle) > RISK
+            low, high = np.where(over, middle, low), np.where(over, high, middle)
+    return high
 
 
 CENTROIDS = "centroids"

@@ -1,24 +1,23 @@
-"""Which inner nodes is a top-down classifier better off without?
-
-The weights of the classifier of nodes are in ``meta.json``, made by
-``benchmarks/train_meta_pruner.py``; the file says on which collections, of how many
-nodes, and how well each collection is foretold by the others.
-"""
+"""Which inner nodes is a top-down classifier better off without?"""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from importlib.resources import files
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from classmark.arrays import Floats, Ints, rows_from, take
+from classmark.arrays import rows_from, take
 from classmark.corpus.documents import train_test
 from classmark.hierarchies.held_out import Bound, NodeLearner, Removals, TrialTree
+from classmark.hierarchies.meta import (
+    BOLD,
+    CONSERVATIVE,
+    Described,
+    MetaClassifier,
+    shipped,
+)
 from classmark.hierarchies.places import (
     Nodes,
     Places,
@@ -28,7 +27,6 @@ from classmark.hierarchies.places import (
     require_one_each,
     shape_of,
 )
-from classmark.hierarchies.taxonomy_ranker import unit_rows
 from classmark.measures.significance import Outcome, micro_sign_test
 from classmark.problems import Mistake
 from classmark.progress import track
@@ -36,11 +34,9 @@ from classmark.taxonomy.edits import prune
 from classmark.taxonomy.tree import Dummy, Taxonomy
 from classmark.validation import generator
 
-Policy = Literal["bound", "meta", "random"]
 RANDOM_SHARE = 0.3
 SCALE = 1e-4  # stands for 8BRL, a constant for the worst case, when nodes are tried
 SINGLE = "decides nothing: a single daughter"
-BOLD, CONSERVATIVE = 0.5, 0.7  # probabilities from which the classifier removes nodes
 
 
 class Removed(NamedTuple):
@@ -66,7 +62,7 @@ def prune_taxonomy(
     taxonomy: Taxonomy,
     X: Any,
     y: Iterable[Any],
-    policy: Policy = "bound",
+    policy: str = "bound",
     *,
     base: str = "svm",
     C: float = 1.0,
@@ -82,14 +78,19 @@ def prune_taxonomy(
     policy : "bound" (PR-B): from the top down, a node goes when errors on documents
         held out plus complexity fall. "meta" (PR-M): a classifier learned on other
         taxonomies says which; no document is held out, nothing is trained. "random"
-        (RN): a random ``share`` of the nodes, 0.3 if none is given.
+        (RN): a random ``share`` of the nodes, 0.3 if none is given. By layers of inner
+        nodes [Malik09]: "flatten-top", the first below the top; "flatten-bottom", those
+        above leaves alone; "flatten-alternate", the first, the third, …;  "flatten:2",
+        the second.
     base, C : what learns at the nodes ("bound"), as ``fit_node`` explains them.
     options : those of ``PruningOptions``, by name:
     share : the largest share of the removable nodes that go; else as many as deserve
         it.
     bold : remove where it seems to help; otherwise only where the gain is above its
         standard error ("bound") or its probability above 0.7 ("meta").
-    without : leave one collection out of what "meta" was learned on.
+    meta : the classifier of nodes, a ``MetaClassifier`` of your own (``train_meta``);
+        else the shipped one. The policy "meta:FILE" opens one.
+    without : leave one collection out of what the shipped one was learned on.
 
     A node with a single daughter decides nothing, and always goes ("bound", "meta").
 
@@ -112,6 +113,7 @@ class PruningOptions:
     bold: bool = False
     without: str | None = None
     seed: int = 0
+    meta: MetaClassifier | None = None
 
 
 def pruned(
@@ -124,15 +126,15 @@ def pruned(
     """Prune as ``prune_taxonomy`` does, and say what was removed and why."""
     if options.share is not None and not 0 <= options.share <= 1:
         raise Mistake(f"share is {options.share}: give a number between 0 and 1")
-    if options.policy not in CHOOSERS:
-        policies = ", ".join(map(repr, CHOOSERS))
-        raise Mistake(f"policy {options.policy!r} is not known: use {policies}")
+    name = require_policy(options.policy)
+    if options.meta is not None and (name != "meta" or options.policy != name):
+        raise Mistake(f"meta goes with the policy 'meta', not with {options.policy!r}")
     places, rows = places_of(taxonomy, y), rows_from(X)
     require_one_each(len(rows), len(places.documents))
     trials = Removals(places, rows, learner, seed=options.seed)
     able = [v for v in trials.removable() if v < len(places.tree)]
     share = 1.0 if options.share is None else options.share
-    removals = CHOOSERS[options.policy](trials, able, options, round(share * len(able)))
+    removals = CHOOSERS[name](trials, able, options, round(share * len(able)))
     nodes = places.tree.nodes
     removed = tuple(Removed(nodes[v], why) for v, why in removals)
     return Pruned(_lifted(taxonomy, places, removed), removed, len(able))
@@ -163,8 +165,11 @@ def _by_bound(
 def _by_meta(
     trials: Removals, able: list[int], options: PruningOptions, most: int
 ) -> Chosen:
-    """By the shipped classifier, the surest first."""
-    meta, described = shipped(options.without), Described(trials)
+    """By a classifier of nodes, the surest first."""
+    _, _, path = options.policy.partition(":")
+    meta = MetaClassifier.open(path) if path else options.meta
+    meta = shipped(options.without) if meta is None else meta
+    described = Described(trials)
     tree = trials.daughters
     least = BOLD if options.bold else CONSERVATIVE
     ranked: list[tuple[float, int, str]] = []
@@ -189,11 +194,57 @@ def _at_random(
     return [(able[at], "at random") for at in np.sort(drawn)]
 
 
+def _by_layer(
+    trials: Removals, able: list[int], options: PruningOptions, most: int
+) -> Chosen:
+    """Whole layers of inner nodes; number 1 is right below the top."""
+    places, tree = trials.places, trials.daughters
+    layer = places.tree.lineage.depths + int(places.root == len(places.tree))
+    name, _, number = options.policy.partition(":")
+    deepest = max((int(layer[v]) for v in able), default=0)
+    if number and not 1 <= int(number) <= deepest:
+        raise Mistake(
+            f"policy {options.policy!r}: the layers of inner categories that can go: "
+            f"{deepest}: give a number up to that, or another policy"
+        )
+    chosen: Chosen = []
+    for v in able:
+        at = int(layer[v])
+        if name == "flatten-bottom":
+            goes = not any(int(u) in tree for u in tree[v])
+        elif name == "flatten-alternate":
+            goes = at % 2 == 1
+        else:
+            goes = at == int(number or 1)
+        if goes:
+            last = name == "flatten-bottom"
+            chosen.append((v, "above leaves alone" if last else f"layer {at}"))
+    return chosen[:most]
+
+
 CHOOSERS: dict[str, Callable[[Removals, list[int], PruningOptions, int], Chosen]] = {
     "bound": _by_bound,
     "meta": _by_meta,
     "random": _at_random,
+    "flatten-top": _by_layer,
+    "flatten-bottom": _by_layer,
+    "flatten-alternate": _by_layer,
+    "flatten": _by_layer,
 }
+POLICIES = (*list(CHOOSERS)[:-1], "flatten:LAYER", "meta:FILE")
+
+
+def require_policy(policy: str) -> str:
+    """The name of a policy without what follows a colon; others are refused.
+
+    >>> require_policy("flatten:2")
+    'flatten'
+    """
+    name, colon, more = policy.partition(":")
+    takes = {"flatten": more.isdecimal(), "meta": not colon or bool(more)}
+    if name not in CHOOSERS or not takes.get(name, not colon):
+        raise Mistake(f"policy {policy!r} is not known: use {', '.join(POLICIES)}")
+    return name
 
 
 def _lifted(
@@ -213,151 +264,10 @@ def _lifted(
     return Taxonomy(edges, nodes=order)
 
 
-SETS = ("sisters", "daughters", "across")
-NAMES = (
-    "log daughters of the parent",
-    "log daughters",
-    "log documents of the parent",
-    "log documents",
-    "log features of the parent",
-    "log features",
-    *(f"{kind} of cosines, {where}" for where in SETS for kind in ("mean", "max")),
-    *(f"{kind} of divergences, {where}" for where in SETS for kind in ("mean", "max")),
-)
-MANY = 300  # daughters that are compared pair by pair: those with most documents
-SMOOTHING = 0.1  # share of the parent's distribution in that of a daughter
-
-
-@dataclass(frozen=True, eq=False)
-class MetaClassifier:
-    """Probability that removing a node helps: σ(bias + Σ weights (x − mean)/scale)."""
-
-    mean: Floats
-    scale: Floats
-    weights: Floats
-    bias: float
-
-    def probability(self, features: ArrayLike) -> Floats:
-        """Shape (nodes,) for features of shape (nodes, number of features)."""
-        x = (np.asarray(features, np.float64) - self.mean) / self.scale
-        return np.asarray(1.0 / (1.0 + np.exp(-(x @ self.weights + self.bias))))
-
-
-def shipped(without: str | None = None) -> MetaClassifier:
-    """The classifier in the package, or the one that was learned without one set."""
-    text = (files("classmark.hierarchies") / "meta.json").read_text(encoding="utf-8")
-    facts = json.loads(text)
-    if without not in {None, *facts["without"]}:
-        collections = ", ".join(sorted(facts["without"]))
-        raise Mistake(f"without {without!r}: it was learned on {collections}")
-    learned = facts["all"] if without is None else facts["without"][without]
-    mean, scale, weights = (
-        np.array([learned[part][name] for name in NAMES])
-        for part in ("mean", "scale", "weights")
-    )
-    return MetaClassifier(mean, scale, weights, float(learned["bias"]))
-
-
-class Described:
-    """What the classifier sees of nodes: sizes, and how alike the classes are.
-
-    Classes are sums of their documents' rows, compared among the sisters (the daughters
-    of the parent), among the node's own daughters, and across: daughters with sisters,
-    which is where a classifier over both would have to decide. What sisters share is
-    computed once where they are asked for one after the other.
-    """
-
-    def __init__(self, trials: Removals) -> None:
-        self.trials = trials
-        self._parent = -1
-
-    def features(self, node: int, parent: int) -> Floats:
-        """The numbers of ``NAMES`` for a node and its parent."""
-        tree, both = self.trials.daughters, (parent, node)
-        if parent != self._parent:
-            self._parent = parent
-            self._sisters, self._numbers = self._sums(tree[parent])
-            self._background, _ = self._sums(np.array([parent]))
-            self._among_sisters = self._likeness(self._sisters, self._sisters)
-            self._parent_features = self._features(parent)
-        down, _ = self._sums(tree[node])
-        up = self._sisters[np.flatnonzero(self._numbers != node)]
-        sizes = [len(tree[v]) for v in both]
-        sizes += [len(self.trials.at(v)) for v in both]
-        sizes += [self._parent_features, self._features(node)]
-        likeness = [
-            self._among_sisters, self._likeness(down, down), self._likeness(down, up)
-        ]  # fmt: skip
-        similarities = [
-            number
-            for kind in zip(*likeness, strict=True)
-            for summary in kind
-            for number in summary
-        ]
-        return np.concatenate([np.log1p(np.array(sizes, np.float64)), similarities])
-
-    def _likeness(self, a: Any, b: Any) -> tuple[tuple[float, float], ...]:
-        """Mean and largest of the cosines of two sets of rows, and of divergences.
-
-        Of rows with themselves the diagonal is left out.
-        """
-        summaries = []
-        cosines = np.asarray((unit_rows(a) @ unit_rows(b).T).toarray(), np.float64)
-        for pairs in (cosines, _divergences(a, b, self._background)):
-            apart = ~np.eye(len(pairs), dtype=np.bool_) if a is b else ...
-            values = np.ravel(pairs[apart])
-            mean, most = (values.mean(), values.max()) if values.size else (0.0, 0.0)
-            summaries.append((float(mean), float(most)))
-        return tuple(summaries)
-
-    def _features(self, node: int) -> int:
-        rows = take(self.trials.rows, self.trials.at(node))
-        return len(np.unique(rows.columns))
-
-    def _sums(self, nodes: Ints) -> tuple[Any, Ints]:
-        """Sums of the absolute rows of nodes that have documents, and which they are.
-
-        Of more than 300 nodes only those with most documents.
-        """
-        lists = [self.trials.at(int(u)) for u in nodes]
-        largest = np.argsort([-len(members) for members in lists], kind="stable")[:MANY]
-        chosen = np.sort(nodes[largest])
-        everyone = np.unique(
-            np.concatenate([np.empty(0, np.int64), *(lists[at] for at in largest)])
-        )
-        owners = self.trials.owners(everyone, chosen).to_scipy()
-        rows = abs(take(self.trials.rows, everyone).to_scipy())
-        sums = (owners.T @ rows).tocsr()
-        full = np.flatnonzero(np.diff(sums.indptr))
-        return sums[full], chosen[full]
-
-
-def _shares(rows: Any) -> Any:
-    """Each row divided by its sum."""
-    sums = np.asarray(rows.sum(axis=1)).ravel()
-    scaled = rows.copy()
-    scaled.data *= np.repeat(1.0 / np.where(sums > 0, sums, 1.0), np.diff(rows.indptr))
-    return scaled
-
-
-def _divergences(a: Any, b: Any, background: Any) -> Floats:
-    """KL(P ‖ (1 − s) Q + s U) for rows P of a and Q of b, U the parent's, in nats."""
-    p, q, u = map(_shares, (a, b, background))
-    if not u.nnz:
-        return np.zeros((a.shape[0], b.shape[0]))
-    common = np.zeros(u.shape[1])
-    common[u.indices] = u.data
-    entropy = p.copy()
-    entropy.data = p.data * (np.log(p.data) - np.log(SMOOTHING * common[p.indices]))
-    more = q.copy()
-    more.data = np.log1p((1 - SMOOTHING) * q.data / (SMOOTHING * common[q.indices]))
-    first = np.asarray(entropy.sum(axis=1)).reshape(-1, 1)
-    return np.asarray(first - (p @ more.T).toarray(), np.float64)
-
-
 HELD_OUT = 0.25
 FEWEST = 8
 SURE = 0.05
+BOUND_LABEL = "bound of the theorem on the error (over 1: it says nothing)"
 
 
 class PruningState(NamedTuple):
@@ -396,7 +306,7 @@ class PruningReport(Pruned):
             "complexity": (self.before.complexity, self.after.complexity),
             "complexity over flat": (self.before.ratio, self.after.ratio),
             "held-out error": (self.before.error, self.after.error),
-            "bound of the theorem": (self.before.bound.total, self.after.bound.total),
+            BOUND_LABEL: (self.before.bound.total, self.after.bound.total),
         }
         return [
             {"what": label, "before": a, "after": b} for label, (a, b) in pairs.items()
@@ -417,7 +327,7 @@ class PruningReport(Pruned):
     @property
     def explained(self) -> str:
         """What decided, and on which documents; nothing where chance did."""
-        return EXPLAINED.get(self.policy, "")
+        return EXPLAINED.get(self.policy.partition(":")[0], "")
 
 
 EXPLAINED = {
@@ -425,8 +335,8 @@ EXPLAINED = {
     f"complexity ({SCALE:.4f} √m Σ|D|(|D| − 1) documents) and, unless bold, their "
     "standard error; gains beside the nodes are on the documents they were chosen on; "
     "the bound of the theorem did not decide",
-    "meta": "a classifier learned on other taxonomies said which nodes go; the bound "
-    "of the theorem did not decide",
+    "meta": "a classifier learned on nodes that were tried said which nodes go; the "
+    "bound of the theorem did not decide",
 }
 
 

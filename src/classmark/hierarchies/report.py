@@ -13,7 +13,14 @@ from numpy.typing import ArrayLike
 from classmark.arrays import Bools, Ints, Rows, rows_from, take
 from classmark.corpus.documents import train_test
 from classmark.corpus.power_laws import PowerLaw, power_law
-from classmark.hierarchies.held_out import CENTROIDS, Bound, NodeLearner, TrialTree
+from classmark.hierarchies.held_out import (
+    CENTROIDS,
+    Bound,
+    NodeBound,
+    NodeLearner,
+    TrialTree,
+    node_bounds,
+)
 from classmark.hierarchies.places import (
     Nodes,
     Places,
@@ -277,8 +284,8 @@ WORDS = {
     "chance": "p of the difference (sign test)",
     "training_error_flat": "training error, flat",
     "training_error_top_down": "training error, top-down",
-    "bound_flat": "bound, flat",
-    "bound_top_down": "bound, top-down",
+    "bound_flat": "bound on the error, flat",
+    "bound_top_down": "bound on the error, top-down",
     "class_sizes": "documents of a leaf by rank",
     "feature_laws": "features of a node by rank",
     "beta": "β, the least of all levels",
@@ -298,10 +305,7 @@ WORDS = {
 
 def _plain_value(name: str, value: Any) -> Any:
     if name.startswith("bound_"):
-        return (
-            f"{value.total:,.2f} = errors {value.empirical:.3f} + complexity "
-            f"{value.complexity:,.2f} + confidence {value.confidence:.3f}"
-        )
+        return f"{value.meaning}: {value.terms}"
     if name == "class_sizes":
         return f"{value.head:.1f} · rank^−{value.exponent:.2f} (r² {value.fit:.2f})"
     if name == "feature_laws":
@@ -329,8 +333,9 @@ class TaxonomyReport:
     errors and the p of a sign test between them;  training_error_flat,
     training_error_top_down : errors on the training documents;
     base : what learned at the nodes;
-    bound_flat, bound_top_down : the three terms of the bound;  beta, b, L : exponent of
-    features by rank (the least of all levels), largest number of daughters, levels;
+    bound_flat, bound_top_down : the three terms of the bound;  node_bounds : the second
+    theorem at each inner node, at ε = 1;  beta, b, L : exponent of features by rank
+    (the least of all levels), largest number of daughters, levels;
     condition, condition_holds : what proves the top-down model to be smaller;
     size_* : weights;  cost_* : scores computed for one document;  class_sizes,
     feature_laws : the power laws fitted;  strategy, why : what is favoured.
@@ -374,6 +379,7 @@ class TaxonomyReport:
     chance: float | None = None
     bound_flat: Bound | None = None
     bound_top_down: Bound | None = None
+    node_bounds: tuple[NodeBound, ...] | None = None
     strategy: str | None = None
     why: str = ""
 
@@ -479,6 +485,7 @@ def _of_documents(places: Places, rows: Rows) -> dict[str, Any]:
         "size_flat": shape.flat_size,
         "size_top_down": shape.top_down_size,
         "size_top_down_foretold": shape.foretold_size(),
+        "node_bounds": tuple(node_bounds(places, rows, shape.features)),
     }
 
 

@@ -37,7 +37,7 @@ from classmark.hierarchies.places import (
     require_one_each,
     shape_of,
 )
-from classmark.hierarchies.pruning import Policy, prune_taxonomy
+from classmark.hierarchies.pruning import prune_taxonomy
 from classmark.hierarchies.taxonomy_ranker import require_taxonomy
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
@@ -350,7 +350,7 @@ class TopDownRanker(LinearRanker):
     taxonomy : the tree;  categories : the node of each label number. Labels that are
     inner nodes are leaves of their own beside their daughters.
     prune, bold : None, or the policy of ``prune_taxonomy`` by which inner nodes are
-    removed before, "bound", "meta" or "random"; and whether boldly.
+    removed before, as "bound" or "meta:FILE"; and whether boldly.
     base, C, drop, n_jobs, memory : as in ``TopDownClassifier``.
 
     Attributes: classifier_ (a ``TopDownClassifier``), pruned_ (the nodes removed).
@@ -367,7 +367,7 @@ class TopDownRanker(LinearRanker):
     base: str = "svm"
     C: float = 1.0
     _: KW_ONLY
-    prune: Policy | None = None
+    prune: str | None = None
     bold: bool = False
     drop: float = 0.0
     n_jobs: int = 2

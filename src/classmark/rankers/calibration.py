@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from classmark.arrays import Array, Floats, Ints, Rows, rows_from, take
 from classmark.corpus.documents import cross_validate, folds
@@ -220,6 +221,42 @@ def sigmoid(f: Floats) -> Floats:
     """1 / (1 + exp(−f)), without overflow."""
     half: Floats = np.tanh(f / 2)
     return (1 + half) / 2
+
+
+def logistic_weights(
+    design: Floats,
+    targets: Floats,
+    penalty: float,
+    *,
+    weight: ArrayLike = 1.0,
+    start: ArrayLike = 0.0,
+    max_iter: int = 1000,
+    tol: float | None = None,
+) -> Floats:
+    """Weights w of penalised logistic regression, by L-BFGS; the last is the bias.
+
+    min Σ c (ln(1 + e^f) − t f) + ½ penalty ‖w − w₀‖² without the bias, f = design · w.
+
+    design : (n, features + 1), the last column 1;  targets : t, from 0 to 1, (n,);
+    weight : c, a number or (n,);  start : w₀, a number or (features + 1,);  tol : as
+    in ``scipy.optimize.minimize``.
+    """
+    from scipy.optimize import minimize
+
+    first = np.broadcast_to(np.asarray(start, np.float64), design.shape[1:])
+    c = np.asarray(weight, np.float64)
+
+    def cost(w: Floats) -> tuple[float, Floats]:
+        margin = design @ w
+        moved = np.append((w - first)[:-1], 0.0)
+        loss = c * (np.logaddexp(0.0, margin) - targets * margin)
+        slope = design.T @ (c * (sigmoid(margin) - targets)) + penalty * moved
+        return float(loss.sum() + 0.5 * penalty * moved @ moved), slope
+
+    solution: Any = minimize(
+        cost, first, jac=True, method="L-BFGS-B", tol=tol, options={"maxiter": max_iter}
+    )
+    return np.asarray(solution.x)
 
 
 def _sigmoid_fit(f: Floats, t: Floats) -> Floats:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from classmark.problems import Mistake
-from classmark.taxonomy.tree import Taxonomy
+from classmark.taxonomy.tree import Category, Taxonomy
+
+Edge = tuple[Any, Any]  # parent, child
 
 
 def prune(taxonomy: Taxonomy, inner: Iterable[Hashable]) -> Taxonomy:
@@ -118,3 +121,81 @@ def _lifted(taxonomy: Taxonomy, node: Any, gone: set[Hashable]) -> list[Any]:
         else:
             parents[parent] = None
     return list(parents)
+
+
+def break_cycles(
+    edges: Iterable[tuple[Hashable, Hashable]], *, nodes: Iterable[Hashable] = ()
+) -> tuple[list[Edge], list[Edge]]:
+    """Part (parent, child) pairs into those that stay and those that close a cycle.
+
+    Depth first from the nodes without parents, and then from those that no such node
+    leads to; nodes (``nodes`` first) and daughters in the order of first appearance. An
+    edge goes that leads back to a node on the way to it. O(nodes + edges). Both in the
+    order given.
+
+    >>> break_cycles([("r", "a"), ("a", "b"), ("b", "a"), ("b", "b"), ("r", "b")])
+    ([('r', 'a'), ('a', 'b'), ('r', 'b')], [('b', 'a'), ('b', 'b')])
+    """
+    pairs = list(dict.fromkeys(edges))
+    below, roots = _numbered_graph(pairs, nodes)
+    leads_back = bytearray(len(pairs))
+    new, open_, done = 0, 1, 2
+    state = bytearray(len(below))
+    for start in (*roots, *range(len(below))):
+        way = [] if state[start] else [(start, iter(below[start]))]
+        state[start] = state[start] or open_
+        while way:
+            node, daughters = way[-1]
+            for child, at in daughters:
+                if state[child] == new:
+                    state[child] = open_
+                    way.append((child, iter(below[child])))
+                    break
+                leads_back[at] = state[child] == open_
+            else:
+                state[node] = done
+                way.pop()
+    stay = [pair for pair, back in zip(pairs, leads_back, strict=True) if not back]
+    return stay, [pair for pair, back in zip(pairs, leads_back, strict=True) if back]
+
+
+def _numbered_graph(
+    pairs: list[Edge], nodes: Iterable[Hashable]
+) -> tuple[list[list[tuple[int, int]]], list[int]]:
+    """(daughter, edge) below each node, by numbers, and the nodes without parents."""
+    number = {node: at for at, node in enumerate(dict.fromkeys(nodes))}
+    below: list[list[tuple[int, int]]] = [[] for _ in number]
+    for at, pair in enumerate(pairs):
+        for node in pair:
+            if node not in number:
+                number[node] = len(below)
+                below.append([])
+        below[number[pair[0]]].append((number[pair[1]], at))
+    is_root = bytearray(b"\1") * len(below)
+    for _, child in pairs:
+        is_root[number[child]] = 0
+    return below, [v for v in range(len(below)) if is_root[v]]
+
+
+def without_cycles(
+    categories: Iterable[Category],
+) -> tuple[list[Category], list[Edge]]:
+    """Categories without the parents that close a cycle; and these (parent, child).
+
+    >>> loop = [Category("a", parents=("b",)), Category("b", parents=("a",))]
+    >>> without_cycles(loop)[1]
+    [('b', 'a')]
+    """
+    every = list(categories)
+    edges = [(parent, each.id) for each in every for parent in each.parents]
+    _, cut = break_cycles(edges, nodes=[each.id for each in every])
+    gone: dict[str, set[str]] = {}
+    for parent, child in cut:
+        gone.setdefault(child, set()).add(parent)
+    mended = [
+        replace(c, parents=tuple(p for p in c.parents if p not in gone[c.id]))
+        if c.id in gone
+        else c
+        for c in every
+    ]
+    return mended, cut

@@ -89,6 +89,13 @@ class Lineage:
         return np.where(deep == high, deep, self.parent[deep])
 
 
+class CyclicGraph(Mistake):
+    """Categories that stand above themselves."""
+
+
+NAMED = 10  # categories of a cycle that a message names
+
+
 def _pair(edge: object, at: int) -> tuple[Any, Any]:
     if not isinstance(edge, tuple | list) or len(edge) != 2:
         raise Mistake(f"edges, number {at}: {edge!r} is not a (parent, child) pair")
@@ -202,7 +209,7 @@ class Taxonomy:
         loops = self._upper == self._lower
         if loops.any():
             node = self._nodes[self._upper[np.argmax(loops)]]
-            raise Mistake(f"edges: {node!r} is its own parent: remove this edge")
+            raise CyclicGraph(f"edges: {node!r} is its own parent: remove this edge")
         is_forest = len(self._upper) == np.count_nonzero(self.lineage.parent >= 0)
         if is_forest and not len(self.lineage.loose):
             return
@@ -210,9 +217,11 @@ class Taxonomy:
         try:
             TopologicalSorter(parents).prepare()
         except CycleError as error:
-            names = " → ".join(map(repr, self._named(error.args[1])))
-            raise Mistake(
-                f"edges: they form a cycle, {names}: remove one of them"
+            cycle = list(map(repr, self._named(error.args[1])))
+            if len(cycle) > NAMED:
+                cycle[NAMED - 1 : -1] = [f"… ({len(cycle) - NAMED} more)"]
+            raise CyclicGraph(
+                f"edges: they form a cycle, {' → '.join(cycle)}: remove one of them"
             ) from None
 
     def _named(self, numbers: Iterable[Any]) -> list[Any]:

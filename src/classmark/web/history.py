@@ -41,6 +41,7 @@ ALL_VERBS = VERBS | {
     "split": "category split",
     "move": "category moved",
     "retire": "category retired",
+    "build": "tree of categories built",
 }
 
 

@@ -62,6 +62,14 @@ WORDS: Mapping[str, tuple[str, str]] = {
     ),
     "(classmark import FILE)": ("(Import and export)", "(POST /import)"),
     "(classmark decide)": ("(Decide)", "(POST /decide)"),
+    "let classmark taxonomy import --break-cycles cut it": (
+        "bring the file in from the command line, which can cut it",
+        "bring the file in from the command line, which can cut it",
+    ),
+    "make one with classmark taxonomy train-meta FILE": (
+        "choose another policy in the settings",
+        "choose another with the setting learning.policy",
+    ),
     "with classmark taxonomy import FILE": (
         "on Import and export",
         "with POST /import and kind=taxonomy",

@@ -124,7 +124,10 @@ class LearningSettings:
         False, "Whether close calls with a rare category are voted on again."
     )
     policy: str = _setting(
-        "meta", "By which rule a pruned tree loses nodes.", "meta bound random"
+        "meta",
+        "By which rule a pruned tree loses nodes.",
+        "meta bound random flatten-top flatten-bottom flatten-alternate",
+        extensible=True,
     )
     bold: bool = _setting(False, "Whether nodes go also where the gain is not sure.")
 

@@ -88,9 +88,21 @@ def test_taxonomy_comes_in_and_goes_out(project, tmp_path):
 def test_a_taxonomy_with_a_cycle_leaves_the_project_as_it_was(project, tmp_path):
     path = tmp_path / "tree.csv"
     path.write_text("id,parent\nx,y\ny,x\n")
-    with pytest.raises(Mistake):
+    with pytest.raises(Mistake, match=r"cycle.*taxonomy import --break-cycles"):
         import_taxonomy(project, path)
     assert len(project.store.categories()) == 2
+
+
+def test_cycles_are_cut_where_one_asks_for_it(project, tmp_path):
+    path = tmp_path / "tree.csv"
+    path.write_text("id,parent\nx,y\ny,x\nz,z\n")
+    cut = []
+    table = import_taxonomy(project, path, cut=cut)
+    assert cut == [("y", "x"), ("z", "z")]
+    assert table.note.endswith("a cycle (2): x below y; z below z")
+    assert [c.parents for c in project.store.categories()[-3:]] == [(), ("x",), ()]
+    path.write_text("id,parent\nq,\n")
+    assert import_taxonomy(project, path, cut=[]).note == "no cycles to break"
 
 
 def test_train_leaves_out_what_is_set_apart_and_suggest_explains(project):

@@ -161,7 +161,7 @@ def merge(project: Project, id_: str, into: str, who: str = "") -> Logged:
                 parents = dict.fromkeys(target if p == number else p for p in parents)
                 after[child] = row | {"parents": as_json(list(parents))}
         carried = list(carried_acts(store, number, target, into))
-        seq = _log(store, "merge", after, who, (number, target))
+        seq = log_changes(store, "merge", after, who, (number, target))
         numbers = store.judge((act._replace(within=seq) for act in carried), who)
     sentence = f"merged {id_} into {into} (judgments carried over: {len(numbers)})"
     return Logged((seq, *numbers), sentence)
@@ -252,7 +252,7 @@ def _add(
         parents = {parent: store.number_of(parent) for parent in new.parents}
         number = int(store.run(sql).fetchone()[0])
         pair = (number, None) if of is None else (of, number)
-        return _log(store, act, {number: as_row(new, parents)}, who, pair)
+        return log_changes(store, act, {number: as_row(new, parents)}, who, pair)
 
 
 def _change_fields(
@@ -261,15 +261,15 @@ def _change_fields(
     with store.transaction():
         number = store.number_of(id_)
         row = store.category_rows([number])[number]
-        return _log(store, act, {number: row | fields}, who, (number, other))
+        return log_changes(store, act, {number: row | fields}, who, (number, other))
 
 
-def _log(
+def log_changes(
     store: Store,
     act: str,
     after: dict[int, Row],
     who: str,
-    pair: tuple[int | None, int | None],
+    pair: tuple[int | None, int | None] = (None, None),
 ) -> int:
     """Make the changes, and append them to the log as one act."""
     changes = difference(store.category_rows(after), after)

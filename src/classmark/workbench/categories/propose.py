@@ -187,19 +187,14 @@ def _described(
     features = collection.vectorizer.get_feature_names_out()
     stems_of = name_clusters(rows, clusters, list(features), TERMS)
     ids_in_use = set(project.categories)
-    prefix = _prefix_of_ids(project, node)
+    prefix = prefix_of_ids(project, node)
     for cluster, stems in enumerate(stems_of):
         members = np.flatnonzero(clusters == cluster)
         matrix = take(rows, members).to_scipy().astype(np.float64)
         total = np.asarray(matrix.sum(axis=0)).ravel()
         cosines = matrix @ (total / np.linalg.norm(total))
         nearest = [ids[members[i]] for i in np.argsort(-cosines, kind="stable")]
-        explainer = Explainer(project, collection)
-        for id_ in nearest[:LOOKED_AT]:
-            if all(stem in explainer.words for stem in stems):
-                break
-            explainer.read(project.store.document(id_))
-        terms = tuple(explainer.words.get(stem, stem) for stem in stems)
+        terms = words_behind(project, collection, stems, nearest)
         id_ = free_id(prefix, terms or (f"part {cluster + 1}",), ids_in_use)
         ids_in_use.add(id_)
         documents = tuple(ids[member] for member in members)
@@ -215,7 +210,22 @@ def _described(
         )
 
 
-def _prefix_of_ids(project: Project, node: str) -> str:
+def words_behind(
+    project: Project,
+    collection: DocumentVectors,
+    stems: Sequence[str],
+    documents: Sequence[str],
+) -> tuple[str, ...]:
+    """A word for each stem that became it in the first of some documents."""
+    explainer = Explainer(project, collection)
+    for id_ in documents[:LOOKED_AT]:
+        if all(stem in explainer.words for stem in stems):
+            break
+        explainer.read(project.store.document(id_))
+    return tuple(explainer.words.get(stem, stem) for stem in stems)
+
+
+def prefix_of_ids(project: Project, node: str) -> str:
     """What ids of daughters begin with, if most begin with the parent's: «nature.»."""
     categories = project.categories.values()
     pairs = [(c.id, parent) for c in categories for parent in c.parents]

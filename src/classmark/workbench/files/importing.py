@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 BATCH, PART, LETTERS = 1000, 200, 4_000_000
 PREFERENCES = "preferences"
+SHOWN_EDGES = 10  # that were cut from a graph
 Turn = Callable[[], AbstractContextManager[object]]
 
 
@@ -194,9 +196,20 @@ def import_records(
     return Table(f"Imported {source}", [row], "\n".join(notes))
 
 
-def import_taxonomy(project: Project, path: Path, format_: str | None = None) -> Table:
-    """Read a taxonomy file; known ids are replaced, none is removed."""
-    return put_taxonomy(project, read_categories(path, format_), str(path))
+def import_taxonomy(
+    project: Project,
+    path: Path,
+    format_: str | None = None,
+    *,
+    cut: list[tuple[str, str]] | None = None,
+) -> Table:
+    """Read a taxonomy file; known ids are replaced, none is removed.
+
+    cut : a list for the (parent, child) pairs that close cycles; None refuses cycles.
+    """
+    categories = read_categories(path, format_, cut=cut)
+    table = put_taxonomy(project, categories, str(path))
+    return table if cut is None else replace(table, note=_edges_cut(cut))
 
 
 def put_taxonomy(
@@ -215,6 +228,15 @@ def put_taxonomy(
         "levels": tree.depth + 1 if together else 0,
     }
     return Table(f"Taxonomy from {source}", [row])
+
+
+def _edges_cut(cut: list[tuple[str, str]]) -> str:
+    """Which edges were cut, in words; of many the first."""
+    if not cut:
+        return "no cycles to break"
+    pairs = "; ".join(f"{child} below {parent}" for parent, child in cut[:SHOWN_EDGES])
+    more = f" and {len(cut) - SHOWN_EDGES:,} more" if len(cut) > SHOWN_EDGES else ""
+    return f"cut because they closed a cycle ({len(cut):,}): {pairs}{more}"
 
 
 def _batches(records: Iterable[Record], most: int) -> Iterator[list[Record]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from classmark.workbench.store.log import JudgedRecord
 
 if TYPE_CHECKING:
     from classmark.evaluation.evaluate import LabelledTexts
-    from classmark.hierarchies.pruning import Policy
     from classmark.rankers.linear import LinearRanker
     from classmark.taxonomy.tree import Taxonomy
     from classmark.weighting.vectorizer import Vectorizer
@@ -132,10 +131,10 @@ def choose(learning: LearningSettings, tree: Taxonomy, size: Size) -> Strategy:
 def require(learning: LearningSettings) -> None:
     """Refuse a strategy, base or memory that means nothing, before anything is read."""
     from classmark.hierarchies.nodes import BASES
-    from classmark.hierarchies.pruning import CHOOSERS
+    from classmark.hierarchies.pruning import require_policy
 
-    choices = {"strategy": STRATEGIES, "base": BASES, "policy": CHOOSERS}
-    choices["norm"] = NORMS
+    require_policy(learning.policy)
+    choices = {"strategy": STRATEGIES, "base": BASES, "norm": NORMS}
     for name, values in choices.items():
         if (value := getattr(learning, name)) not in values:
             raise Mistake(f"{name} {value!r} is not known: use {', '.join(values)}")
@@ -481,13 +480,12 @@ def ranker_for(
     names = list(task.collection.categories)
     price = learning.C or NODE_C[learning.base]
     if strategy.descends:
-        policy = cast("Policy", learning.policy)
         return TopDownRanker(
             task.tree,
             names,
             learning.base,
             price,
-            prune=policy if strategy.name == PRUNED else None,
+            prune=learning.policy if strategy.name == PRUNED else None,
             bold=learning.bold,
             memory=learning.memory,
         )

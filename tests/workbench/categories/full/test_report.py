@@ -1,6 +1,7 @@
 """The report of a project's taxonomy, from the workbench and the command line."""
 
 import json
+import re
 
 import pytest
 from typer.testing import CliRunner
@@ -69,6 +70,13 @@ def test_the_library_is_reported_with_a_plot(library):
     assert facts["bound_flat"]["complexity"] > facts["bound_top_down"]["complexity"]
     assert facts["class_sizes"]["exponent"] > 0
     assert facts["feature_laws"]["1"]["ranks"] == 9
+    nodes = facts["node_bounds"]
+    assert len(nodes) == 33
+    assert [node["documents"] for node in nodes] == sorted(
+        (node["documents"] for node in nodes), reverse=True
+    )
+    assert nodes[0]["node"] is None
+    assert nodes[0]["logistic"] == nodes[0]["features"] ** 2 * 9 / nodes[0]["documents"]
     plot = library / "reports" / "taxonomy.svg"
     assert facts["plot"] == str(plot)
     drawn = plot.read_text()
@@ -78,12 +86,22 @@ def test_the_library_is_reported_with_a_plot(library):
     assert "slope -" not in drawn
 
 
+def test_bounds_that_say_nothing_are_said_to(library):
+    out = " ".join(printed("report", "-p", library).split())
+    assert "says nothing of the error, since it is over 1: errors 0." in out
+    assert "The 15 of 33 inner categories with most documents" in out
+    assert re.search(r"× [\d.]+ million", out)
+    assert "the theorem promises nothing" in out
+
+
 def test_pruning_is_tried_and_the_taxonomy_stays(library):
     with Project(library) as project:
         before = project.store.categories()
         found = try_pruning(project, "meta", bold=True)
         assert project.store.categories() == before
-    assert [row["what"] for row in found.table.rows][-1] == "bound of the theorem"
+    assert [row["what"] for row in found.table.rows][-1].startswith(
+        "bound of the theorem"
+    )
     first = found.table.rows[0]
     assert (first["before"], first["after"]) == (0, len(found.facts["removed"]))
     assert "did not decide" in found.table.note
@@ -114,3 +132,24 @@ def test_a_project_without_categories_is_told_so(tmp_path):
     folder = new_project(tmp_path / "none", [])
     with Project(folder) as project, pytest.raises(Mistake, match="import"):
         report_taxonomy(project)
+
+
+def test_a_classifier_of_ones_own_is_trained_and_used(library, tmp_path):
+    path = tmp_path / "meta.json"
+    facts = json.loads(printed("train-meta", path, "-p", library, "--json"))
+    assert facts["file"] == str(path)
+    (count,) = facts["nodes"].values()
+    assert count > 30
+    foretold = facts["foretold"]
+    assert foretold["shipped"]["nodes"] == foretold["learned"]["nodes"] == count
+    out = printed("prune", "--meta", path, "--bold", "-p", library)
+    assert f"pruned by meta:{path}" in " ".join(out.split())
+    assert "learned on nodes that were tried" in " ".join(out.split())
+    both = ("--also", library, "--alone", "-p", library, "--json")
+    facts = json.loads(printed("train-meta", path, *both))
+    assert list(facts["nodes"].values()) == [count, count]
+    words = ("prune", "--meta", "x", "--policy", "bound", "-p", str(library))
+    done = CliRunner().invoke(app, ["taxonomy", *words])
+    assert "--meta goes with --policy meta" in str(done.exception)
+    out = printed("prune", "--policy", "flatten-top", "-p", library)
+    assert ": layer 1" in out

@@ -34,6 +34,7 @@ from classmark.solvers.cutting_planes import (
     ascend_precision,
     balanced_scale,
     cutting_planes,
+    linear_in_kernel,
     oracle_of,
 )
 from classmark.solvers.hinge import KernelFunction, ascend_gram
@@ -43,11 +44,15 @@ from classmark.validation import require_numbers
 NEED_NOTHING = ("centroid", "one-class")
 NEED_MEAN = ("rocchio", "auto")
 PRODUCTS = ("precision-recall", "precision-recall-balanced")
+TABLES = (*PRODUCTS, "precision@k", "recall@k")
 WEIGHTED = (
     "auto",
     "balanced",
     "precision-recall-balanced",
 )  # C is what an example costs
+
+
+BLOCK = 1 << 22  # similarities held at a time
 
 
 class LearnedQuery(NamedTuple):
@@ -76,8 +81,13 @@ class LearnedQuery(NamedTuple):
             )
         if self.kernel is None or self.support is None:
             raise TypeError("a query without weights has support documents")
-        alike = self.kernel(X.to_scipy(), self.support.to_scipy())
-        return np.asarray(alike @ self.coefficients)
+        documents, support = X.to_scipy(), self.support.to_scipy()
+        step = max(1, BLOCK // max(1, len(self.coefficients)))
+        scores = [
+            self.kernel(documents[first : first + step], support) @ self.coefficients
+            for first in range(0, len(X), step)
+        ]
+        return np.concatenate([np.empty(0), *scores])
 
 
 def learned(
@@ -128,7 +138,9 @@ def _by_means(method: str, training: TrainingSet) -> LearnedQuery:
     return LearnedQuery(weights, value, 0.0, method, float("nan"))
 
 
-def _by_tables(settings: ExampleQuery, training: TrainingSet) -> Any:
+def _by_tables(
+    settings: ExampleQuery, training: TrainingSet, kernel: KernelFunction | None = None
+) -> Any:
     """SVM_pr, SVM_p@k, SVM_r@k: rejected documents stand among the others."""
     method, C, tol = settings.method, _cost(settings), _tol(settings)
     P, N, U = training.P, training.N, training.U
@@ -139,17 +151,21 @@ def _by_tables(settings: ExampleQuery, training: TrainingSet) -> Any:
     weighted = method == "precision-recall-balanced"
     scale = balanced_scale(len(P), others) if weighted else None
     here = [part for part in parts if isinstance(part, Rows)]
-    if method in PRODUCTS and len(here) == len(parts):
+    if method in PRODUCTS and len(here) == len(parts) and kernel is None:
         return ascend_precision(here, C, scale=scale, tol=tol)
     kind = "precision-recall" if method in PRODUCTS else method
     k = len(P) if settings.k is None else settings.k
     oracle = oracle_of(kind, len(P), others, k=k, scale=scale)
-    return cutting_planes(products(parts), oracle, C, tol=tol)
+    X = products(parts) if kernel is None else linear_in_kernel(here, kernel)
+    return cutting_planes(X, oracle, C, tol=tol)
 
 
 def _by_kernel(settings: ExampleQuery, training: TrainingSet) -> LearnedQuery:
-    """Learn coefficients of documents, by hinges or, for means, 1/l and −1/u."""
-    method, U, nan = settings.method, training.U, float("nan")
+    """Learn coefficients of documents: by hinges, by tables, or, for means, 1/l, −1/u.
+
+    Documents whose coefficient is 0 are no support.
+    """
+    method, U = settings.method, training.U
     if isinstance(U, Collection):
         raise Mistake(
             f"the kernel {settings.kernel!r} needs the rows of U at hand: use the "
@@ -159,24 +175,28 @@ def _by_kernel(settings: ExampleQuery, training: TrainingSet) -> LearnedQuery:
         settings.kernel, settings.gamma, settings.degree, settings.coef0
     )
     parts = [training.judged(), U] if len(U) else [training.judged()]
-    objective, gap, C = nan, 0.0, nan
-    if method in PRICES:
-        C = _cost(settings)
-        hinges = hinges_of(training, PRICES[method](training, C))
-        solution = ascend_gram(parts, hinges, kernel, tol=_tol(settings))
-        objective, gap = solution.objective, solution.gap
-        coefficients = solution.coefficients
-    elif method not in {"centroid", "rocchio"}:
-        methods = ", ".join(["centroid", "rocchio", *PRICES])
-        raise Mistake(f"{method} has no form with kernels: use {methods}")
-    elif method == "rocchio" and not len(U):
-        raise Mistake("rocchio with a kernel needs the documents of U: give them")
-    else:
+    objective, gap, C = float("nan"), 0.0, float("nan")
+    if method in {"centroid", "rocchio"}:
+        if method == "rocchio" and not len(U):
+            raise Mistake("rocchio with a kernel needs the documents of U: give them")
         signs = (1.0, -1.0, -1.0 if method == "rocchio" else 0.0)
         sizes = (len(training.P), len(training.N), len(U))
         shares = [sign / max(n, 1) for sign, n in zip(signs, sizes, strict=True)]
         coefficients = np.repeat(shares, sizes)
-    sums = coefficients, stack(parts), kernel
+    elif method in KERNELS:
+        C = _cost(settings)
+        if method in TABLES:
+            solution = _by_tables(settings, training, kernel)
+        else:
+            hinges = hinges_of(training, PRICES[method](training, C))
+            solution = ascend_gram(parts, hinges, kernel, tol=_tol(settings))
+        objective, gap = solution.objective, solution.gap
+        coefficients = solution.coefficients
+    else:
+        methods = ", ".join(KERNELS)
+        raise Mistake(f"{method} has no form with kernels: use {methods}")
+    support = np.flatnonzero(coefficients)
+    sums = coefficients[support], take(stack(parts), support), kernel
     return LearnedQuery(None, objective, gap, method, C, None, *sums)
 
 
@@ -197,6 +217,7 @@ METHODS = (
     "balanced-literal", "precision-recall", "precision-recall-balanced", "precision@k",
     "recall@k", "biased",
 )  # fmt: skip
+KERNELS = ("centroid", "rocchio", *PRICES, *TABLES)
 
 
 @parameters()
@@ -214,7 +235,7 @@ class ExampleQuery(Estimator):
     tol : of the duality gap, relative to the objective. None: 0.01 for "auto", which
         ranks as well by it, else 0.001.
     kernel, gamma, degree, coef0 : "linear", "polynomial", "rbf" or a function of two
-        matrices, for methods that price hinges, and for means.
+        matrices, for all methods but "auto" and "biased".
     sample : learn from so many documents of U, drawn by ``random_state``.
 
     After ``fit``: ``coef_`` (features,), ``objective_``, ``duality_gap_`` (relative),

@@ -36,7 +36,14 @@ import numpy as np
 from classmark.arrays import Floats, Ints, Rows
 from classmark.problems import Mistake
 from classmark.solvers.ascent import Ascent, Solution
-from classmark.solvers.hinge import HingeAscent, Hinges, Table, as_parts
+from classmark.solvers.hinge import (
+    Gram,
+    HingeAscent,
+    Hinges,
+    KernelFunction,
+    Table,
+    as_parts,
+)
 from classmark.solvers.kernels_hinge import (
     combine,
     margins_of,
@@ -94,6 +101,23 @@ def linear(parts: Sequence[Rows]) -> Linear:
         return weights
 
     return Linear(product, back, width)
+
+
+def linear_in_kernel(
+    parts: Sequence[Rows], kernel: KernelFunction, memory: str | float = "512MB"
+) -> Linear:
+    """The same in the space of a kernel, whose weights are the rows' coefficients.
+
+    A vector w = Σ c_r φ(x_r) is its c: ``back`` changes nothing, and ``product`` sums
+    rows of the Gram matrix, of which as many are kept as fit in ``memory``.
+
+    >>> from classmark.arrays import rows_from
+    >>> X = linear_in_kernel([rows_from([[1.0], [2.0]])], KernelFunction("polynomial"))
+    >>> X.product(X.back(np.array([0.0, 1.0]))).tolist()
+    [9.0, 25.0]
+    """
+    gram = Gram(parts, kernel, memory)
+    return Linear(gram.combine, lambda coefficients: coefficients, len(gram.squares))
 
 
 IDLE = 40  # a plane that has had no dual for so many solutions is dropped

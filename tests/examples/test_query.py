@@ -291,6 +291,20 @@ def test_labellings_are_separated_in_the_space_of_a_kernel(method, k, kernel):
     assert np.array_equal(again.decision_function(U), query.decision_function(U))
 
 
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize(("method", "k"), TABLES)
+def test_examples_that_lie_in_the_collection_are_not_counted_against_it(
+    method, k, kernel
+):
+    rng = np.random.default_rng(18)
+    P, U = unit(rng, 4), unit(rng, 30)
+    how = {"k": k, "kernel": kernel, "tol": 1e-6}
+    apart = ExampleQuery(method, **how).fit(P, U)
+    among = ExampleQuery(method, **how).fit(P, np.vstack([U, P]), known=range(30, 34))
+    assert among.objective_ == pytest.approx(apart.objective_, rel=1e-5)
+    assert among.nonzero_ > 0
+
+
 def test_a_kernel_query_learns_again_from_marks_and_takes_them_back():
     rng = np.random.default_rng(16)
     P, U, relevant = topic(rng, 6, 150, 12)

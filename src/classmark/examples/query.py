@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any, NamedTuple, Self
 
@@ -20,6 +20,7 @@ from classmark.examples.problem import (
     TrainingSet,
     hinges_of,
     mean_of,
+    open_only,
     products,
     sampled,
     taken_in,
@@ -36,6 +37,7 @@ from classmark.solvers.cutting_planes import (
     cutting_planes,
     linear_in_kernel,
     oracle_of,
+    without,
 )
 from classmark.solvers.hinge import KernelFunction, ascend_gram
 from classmark.solvers.smooth import squared_hinges
@@ -44,7 +46,8 @@ from classmark.validation import require_numbers
 NEED_NOTHING = ("centroid", "one-class")
 NEED_MEAN = ("rocchio", "auto")
 PRODUCTS = ("precision-recall", "precision-recall-balanced")
-TABLES = (*PRODUCTS, "precision@k", "recall@k")
+AT_K = ("precision@k", "recall@k")
+TABLES = (*PRODUCTS, *AT_K)
 WEIGHTED = (
     "auto",
     "balanced",
@@ -112,7 +115,7 @@ def learned(
     elif method == "biased":
         solution, C = biased(training, settings.C, tol, settings.random_state)
     else:
-        solution = _by_tables(settings, training)
+        solution = _by_tables(settings, open_only(training))
     return LearnedQuery(
         solution.weights, solution.objective, solution.gap, method, C, answer
     )
@@ -141,13 +144,16 @@ def _by_means(method: str, training: TrainingSet) -> LearnedQuery:
 def _by_tables(
     settings: ExampleQuery, training: TrainingSet, kernel: KernelFunction | None = None
 ) -> Any:
-    """SVM_pr, SVM_p@k, SVM_r@k: rejected documents stand among the others."""
+    """SVM_pr, SVM_p@k, SVM_r@k: rejected documents stand among the others.
+
+    Labelled rows of U stand in no table: they are in P or N.
+    """
     method, C, tol = settings.method, _cost(settings), _tol(settings)
     P, N, U = training.P, training.N, training.U
     parts: list[Rows | Collection] = [P, N, U] if len(N) else [P, U]
     if len(N) and isinstance(U, Rows):
         parts = [P, stack([N, U])]
-    others = len(N) + len(U)
+    others = len(N) + training.n_unlabelled
     weighted = method == "precision-recall-balanced"
     scale = balanced_scale(len(P), others) if weighted else None
     here = [part for part in parts if isinstance(part, Rows)]
@@ -157,7 +163,8 @@ def _by_tables(
     k = len(P) if settings.k is None else settings.k
     oracle = oracle_of(kind, len(P), others, k=k, scale=scale)
     X = products(parts) if kernel is None else linear_in_kernel(here, kernel)
-    return cutting_planes(X, oracle, C, tol=tol)
+    hidden = len(P) + len(N) + training.labelled
+    return cutting_planes(X, without(oracle, hidden), C, tol=tol)
 
 
 def _by_kernel(settings: ExampleQuery, training: TrainingSet) -> LearnedQuery:
@@ -165,6 +172,7 @@ def _by_kernel(settings: ExampleQuery, training: TrainingSet) -> LearnedQuery:
 
     Documents whose coefficient is 0 are no support.
     """
+    training = open_only(training) if settings.method in TABLES else training
     method, U = settings.method, training.U
     if isinstance(U, Collection):
         raise Mistake(
@@ -218,6 +226,35 @@ METHODS = (
     "recall@k", "biased",
 )  # fmt: skip
 KERNELS = ("centroid", "rocchio", *PRICES, *TABLES)
+CURVED = ("polynomial", "rbf")
+
+
+def require_effect(method: str, params: Mapping[str, Any]) -> None:
+    """Refuse parameters that change nothing with this method and this kernel.
+
+    params : of ``ExampleQuery``, by name, those that somebody has chosen.
+
+    >>> require_effect("balanced", {"k": 5})
+    Traceback (most recent call last):
+    classmark.problems.Mistake: k is of precision@k and recall@k, not of balanced: \
+leave it out, or choose one of them as method
+    """
+    kernel = params.get("kernel", "linear")
+    effects = {
+        "k": (AT_K, method, "method"),
+        "sample": ([m for m in METHODS if m not in NEED_NOTHING], method, "method"),
+        "kernel": (METHODS if kernel == "linear" else KERNELS, method, "method"),
+        "gamma": (CURVED, kernel, "kernel"),
+        "degree": (CURVED[:1], kernel, "kernel"),
+        "coef0": (CURVED[:1], kernel, "kernel"),
+    }
+    for name in params:
+        users, chosen, what = effects[name]
+        if chosen not in users and (chosen in METHODS or what == "kernel"):
+            raise Mistake(
+                f"{name} is of {' and '.join(users)}, not of {chosen}: leave it out, "
+                f"or choose one of them as {what}"
+            )
 
 
 @parameters()
@@ -354,6 +391,9 @@ class ExampleQuery(Estimator):
             methods = ", ".join(METHODS)
             raise Mistake(f"method is {self.method!r}: choose one of {methods}")
         require_numbers(self, "C", or_none=True, over=0, under=np.inf)
+        require_numbers(self, "k", or_none=True, whole=True, least=1)
+        require_numbers(self, "gamma", over=0, under=np.inf)
+        require_numbers(self, "degree", whole=True, least=1)
         used = sampled(training, self.sample, self.random_state)
         query = learned(self, used, before if used is training else None)
         self._training = training

@@ -400,6 +400,25 @@ def oracle_of(
     return _separate(np.repeat(losses, sizes), np.repeat([s.example, -s.other], sizes))
 
 
+def without(oracle: Oracle, hidden: Ints) -> Oracle:
+    """The oracle for the other rows alone: those hidden are in no plane.
+
+    >>> oracle = without(oracle_of("precision@k", 1, 1, k=1), np.array([1]))
+    >>> oracle(np.array([0.1, 9.0, 0.3])).coefficients.tolist()
+    [0.5, 0.0, -0.5]
+    """
+    if not len(hidden):
+        return oracle
+
+    def worst(scores: Floats) -> Plane:
+        rest = np.delete(np.arange(len(scores)), hidden)
+        plane, coefficients = oracle(scores[rest]), np.zeros(len(scores))
+        coefficients[rest] = plane.coefficients
+        return Plane(coefficients, plane.loss)
+
+    return worst
+
+
 # Δ as a sum: what each missed example and each retrieved other adds to it
 DELTAS: dict[str, Callable[[int, int], tuple[float, float]]] = {
     "balanced": lambda examples, others: (0.5 / examples, 0.5 / others),

@@ -348,7 +348,7 @@ class LogLinearRanker(LinearRanker):
         if len(rows) != 1:
             raise Mistake(f"X has {len(rows)} rows: evidence is shown for one document")
         pairs = self._paired(rows).to_scipy().toarray()
-        parts = (pairs[category] - pairs.mean(axis=0)) * np.ravel(self.weights_)
+        parts = (pairs[category] - pairs.mean(axis=0)) * np.asarray(self.weights_)[:, 0]
         columns = np.flatnonzero(pairs.any(axis=0))
         return Evidence(columns, parts[columns])
 

@@ -50,20 +50,22 @@ class QueryParams(BaseModel):
     """Parameters of the learned query besides its method, those that are chosen."""
 
     k: Chosen[Annotated[int, Field(ge=1)]] = Field(
-        None, description="of precision@k and recall@k; else the number of examples"
+        default=None,
+        description="of precision@k and recall@k; else the number of examples",
     )
     sample: Chosen[Annotated[int, Field(ge=1)]] = Field(
-        None, description="how many of the other documents to learn from; else all"
+        default=None,
+        description="how many of the other documents to learn from; else all",
     )
     kernel: Chosen[Literal["linear", "polynomial", "rbf"]] = None
     gamma: Chosen[Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(
-        None, description="of rbf and polynomial; else 1"
+        default=None, description="of rbf and polynomial; else 1"
     )
     degree: Chosen[Annotated[int, Field(ge=1)]] = Field(
-        None, description="of polynomial; else 2"
+        default=None, description="of polynomial; else 2"
     )
     coef0: Chosen[Annotated[float, Field(allow_inf_nan=False)]] = Field(
-        None, description="of polynomial; else 1"
+        default=None, description="of polynomial; else 1"
     )
 
     def chosen(self) -> dict[str, Any]:

@@ -387,8 +387,8 @@ def _online(
     method, no, params = start.method or "auto", list(answers.no), start.params
     require_effect(method, params)
     if params and (machines is None or "kernel" in params):
-        names = ", ".join(params if machines is None else ["kernel"])
-        raise Mistake(f"an index answers without them: leave {names} out")
+        chosen = ", ".join(params if machines is None else ["kernel"])
+        raise Mistake(f"an index answers without them: leave {chosen} out")
     positive = list(dict.fromkeys([*start.examples, *answers.yes]))
     searches.acts_of(positive, no)
     finder: Any = Online(index)

@@ -20,11 +20,14 @@ from classmark.datasets.dataset import where
 from classmark.figures import HUES, LINE
 from classmark.formats.svmlight import read_letor
 from classmark.ltr import (
+    SVMMAP,
     LambdaMART,
     ListNet,
     PairwiseLogistic,
     PointwiseSVM,
+    RankBoost,
     RankingSVM,
+    RankNet,
     select_over_queries,
 )
 from classmark.ltr.judged import QueryRanker, order_measured
@@ -36,6 +39,7 @@ from reproductions.report import STYLE, Reproduction, save
 MEASURES = (*(f"ndcg@{rank}" for rank in range(1, 11)), "map")
 CHOSEN_BY, FOLDS, SURE = "ndcg@10", 5, 0.05
 PAIRS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+QUERIES = (1e-2, 1e-1, 1.0, 10.0, 100.0)
 ROWS = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
 TOP = ("ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "map")
 Grid = Mapping[str, Sequence[Any]]
@@ -85,7 +89,10 @@ def learners() -> dict[str, tuple[QueryRanker, Grid]]:
         "Ranking SVM": (RankingSVM(), {"C": PAIRS}),
         "RSVM-IR": (RankingSVM(weighting="ir"), {"C": PAIRS}),
         "pairwise logistic": (PairwiseLogistic(), {"C": PAIRS}),
-        "ListNet": (ListNet(), {"C": (1e-2, 1e-1, 1.0, 10.0, 100.0)}),
+        "ListNet": (ListNet(), {"C": QUERIES}),
+        "SVM-MAP": (SVMMAP(), {"C": QUERIES}),
+        "RankNet": (RankNet(), {"C": PAIRS}),
+        "RankBoost": (RankBoost(), {"n_estimators": (30, 100, 300)}),
     }
     if LambdaMART.installed():
         grid = {"num_leaves": (4, 15), "n_estimators": (50, 150, 400)}

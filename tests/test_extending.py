@@ -25,7 +25,7 @@ def entries_are_taken_out_again():
 
 
 def test_the_examples_print_what_the_page_shows(tmp_path):
-    assert len(EXAMPLES) == 4
+    assert len(EXAMPLES) == 5
     names = {"folder": tmp_path}
     for code, shown in EXAMPLES:
         printed = StringIO()

@@ -55,11 +55,14 @@ from classmark.index.snapshot import IndexCheck as IndexCheck
 from classmark.index.snapshot import Snapshot as Snapshot
 from classmark.index.snapshot import StoredField as StoredField
 from classmark.links.pagerank import pagerank as pagerank
+from classmark.ltr import SVMMAP as SVMMAP
 from classmark.ltr import LambdaMART as LambdaMART
 from classmark.ltr import ListNet as ListNet
 from classmark.ltr import PairwiseLogistic as PairwiseLogistic
 from classmark.ltr import PointwiseSVM as PointwiseSVM
+from classmark.ltr import RankBoost as RankBoost
 from classmark.ltr import RankingSVM as RankingSVM
+from classmark.ltr import RankNet as RankNet
 from classmark.ltr import SelectedParams as SelectedParams
 from classmark.ltr import normalise_per_query as normalise_per_query
 from classmark.ltr import select_over_queries as select_over_queries

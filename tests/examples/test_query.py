@@ -15,6 +15,8 @@ from classmark.arrays import rows_from
 from classmark.examples import auto
 from classmark.examples.problem import training_set
 from classmark.problems import Mistake
+from classmark.solvers.cutting_planes import balanced_scale, literal_scale
+from classmark.solvers.hinge import KernelFunction, features_of
 
 HINGED = ("one-class", "two-class", "balanced", "balanced-literal")
 TABLED = ("precision-recall", "precision@k", "recall@k")
@@ -232,8 +234,6 @@ def test_kernels_are_like_the_linear_query_in_their_own_space(kernel):
     rng = np.random.default_rng(9)
     P, U = unit(rng, 5), unit(rng, 20)
     query = ExampleQuery("balanced", kernel=kernel, tol=1e-6).fit(P, U)
-    from classmark.solvers.hinge import KernelFunction, features_of
-
     Z = features_of(KernelFunction(kernel)(np.vstack([P, U]), None))
     linear = ExampleQuery("balanced", tol=1e-6).fit(Z[:5], Z[5:])
     assert query.objective_ == pytest.approx(linear.objective_, rel=1e-4)
@@ -246,6 +246,81 @@ def test_kernels_are_like_the_linear_query_in_their_own_space(kernel):
         "rocchio", kernel=np.dot if False else lambda A, B: (A @ B.T).toarray()
     )
     assert np.allclose(same.fit(P, U).decision_function(U), means)
+
+
+TABLES = (
+    ("precision-recall", None),
+    ("precision-recall-balanced", None),
+    ("precision@k", 4),
+    ("recall@k", 7),
+)
+
+
+@pytest.mark.parametrize(("method", "k"), TABLES)
+def test_a_dot_product_as_kernel_gives_the_scores_of_the_linear_query(method, k):
+    rng = np.random.default_rng(14)
+    P, U, N = unit(rng, 5), unit(rng, 40), unit(rng, 3)
+    linear = ExampleQuery(method, C=30.0, k=k, tol=1e-5).fit(P, U, N)
+    same = ExampleQuery(
+        method, C=30.0, k=k, tol=1e-5, kernel=lambda A, B: (A @ B.T).toarray()
+    ).fit(P, U, N)
+    assert same.objective_ == pytest.approx(linear.objective_, rel=2e-5)
+    assert same.duality_gap_ <= 1e-5
+    reach = np.abs(linear.decision_function(U)).max()
+    ours, theirs = same.decision_function(U), linear.decision_function(U)
+    assert np.allclose(ours, theirs, atol=1e-2 * reach)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "polynomial"])
+@pytest.mark.parametrize(("method", "k"), TABLES)
+def test_labellings_are_separated_in_the_space_of_a_kernel(method, k, kernel):
+    """Every labelling as a plane, in coordinates of the kernel, by a general solver."""
+    from oracles.cutting import all_planes, lowest
+
+    rng = np.random.default_rng(15)
+    P, U = unit(rng, 3), unit(rng, 5)
+    shape = {"kernel": kernel, "gamma": 0.7, "degree": 3, "coef0": 0.5}
+    query = ExampleQuery(method, C=20.0, k=k, tol=1e-6, **shape).fit(P, U)
+    balanced = method.endswith("balanced")
+    scale = (balanced_scale if balanced else literal_scale)(3, 5)
+    kind = "precision-recall" if "precision-recall" in method else method
+    Z = features_of(KernelFunction(kernel, 0.7, 3, 0.5)(np.vstack([P, U]), None))
+    best = lowest(Z, all_planes(kind, 3, 5, scale, k), 20.0)
+    assert query.objective_ == pytest.approx(best, rel=1e-4)
+    again = ExampleQuery(method, C=20.0, k=k, tol=1e-6, **shape).fit(P, U)
+    assert np.array_equal(again.decision_function(U), query.decision_function(U))
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize(("method", "k"), TABLES)
+def test_examples_that_lie_in_the_collection_are_not_counted_against_it(
+    method, k, kernel
+):
+    rng = np.random.default_rng(18)
+    P, U = unit(rng, 4), unit(rng, 30)
+    how = {"k": k, "kernel": kernel, "tol": 1e-6}
+    apart = ExampleQuery(method, **how).fit(P, U)
+    among = ExampleQuery(method, **how).fit(P, np.vstack([U, P]), known=range(30, 34))
+    assert among.objective_ == pytest.approx(apart.objective_, rel=1e-5)
+    assert among.nonzero_ > 0
+
+
+def test_a_kernel_query_learns_again_from_marks_and_takes_them_back():
+    rng = np.random.default_rng(16)
+    P, U, relevant = topic(rng, 6, 150, 12)
+    query = ExampleQuery("precision@k", kernel="rbf").fit(P, U)
+    before = query.decision_function(U)
+    liked = np.flatnonzero(relevant)[:4]
+    query.partial_fit(yes=U[liked])
+    assert not np.allclose(query.decision_function(U), before)
+    assert np.array_equal(query.undo().decision_function(U), before)
+
+
+def test_documents_without_a_coefficient_are_no_support():
+    rng = np.random.default_rng(17)
+    P, U, _ = topic(rng, 6, 300, 12)
+    query = ExampleQuery("precision@k", kernel="rbf").fit(P, U)
+    assert 0 < query.nonzero_ < len(P) + len(U)
 
 
 def test_biased_costs_are_chosen_by_the_criterion():

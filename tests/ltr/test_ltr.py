@@ -10,6 +10,7 @@ from scipy.sparse import csr_matrix
 from sklearn.base import clone
 
 from classmark.ltr import (
+    SVMMAP,
     LambdaMART,
     ListNet,
     PairwiseLogistic,
@@ -30,6 +31,7 @@ LINEAR = [
     PointwiseSVM(),
     PairwiseLogistic(),
     ListNet(),
+    SVMMAP(),
 ]
 
 

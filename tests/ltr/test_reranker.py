@@ -1,5 +1,7 @@
 """A learned order is kept, opened again, and refuses an index that is not its own."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,9 +11,11 @@ from classmark.ltr.features import (
     PairFeatures,
     Recipe,
     Reranker,
+    minmax,
     open_reranker,
     save_reranker,
 )
+from classmark.ltr.training import learner_of
 from classmark.problems import DamagedFolder, Mistake
 
 ROWS = [
@@ -57,6 +61,28 @@ def test_parts_add_up_to_the_score(ranker, index):
     for each in parts:
         sizes = [abs(part) for part in each.values()]
         assert sizes == sorted(sizes, reverse=True)
+
+
+@pytest.mark.parametrize("name", ["ranknet", "rankboost"])
+def test_networks_and_thresholds_are_the_same_when_opened(
+    ranker, index, tmp_path, name
+):
+    raw = ranker.features(index).of(tally(["bee", "hive"]), np.arange(5))
+    learner = learner_of(name).make(1.0)
+    learner.fit(minmax(raw), np.arange(5), ["q"] * 5)
+    kept = replace(ranker, learner=name, weights=learner.weights_)
+    save_reranker(kept, tmp_path / "r")
+    opened = open_reranker(tmp_path / "r")
+    np.testing.assert_array_equal(opened.weights, learner.weights_)
+    scores = learner.decision_function(minmax(raw))
+    np.testing.assert_allclose(opened.scores(raw), scores)
+    if name == "ranknet":
+        assert not opened.is_sum
+        with pytest.raises(Mistake, match="ranknet is no sum of features"):
+            opened.parts(raw)
+    else:
+        sums = [sum(each.values()) for each in opened.parts(raw)]
+        np.testing.assert_allclose(sums, scores)
 
 
 def test_another_index_is_refused(ranker, index, tmp_path):

@@ -11,7 +11,9 @@ from classmark.ltr.training import (
     NAMES,
     Candidates,
     DocumentPreference,
+    LearnedRanker,
     RankerRecipe,
+    Tuned,
     candidates_of,
     choose_price,
     compare,
@@ -153,4 +155,9 @@ def test_every_learner_learns(found, name):
     X, grades, qid = found.stacked(list(QUERIES))
     ranker = learner.make(1.0).fit(X, grades, qid)
     assert np.isfinite(ranker.decision_function(X)).all()
-    assert len(ranker.coef_) == len(found.names)
+    tuned = Tuned({"bm25": {}}, "bm25", 0.5)
+    learned = LearnedRanker(ranker, found, tuned, 1.0, {}, None)
+    shares = learned.importance([query for query in QUERIES if query != "4"])
+    assert set(shares) == set(found.names)
+    assert sum(shares.values()) == pytest.approx(1.0)
+    assert min(shares.values()) >= 0.0

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from benchmarks.synthetic_rows import SyntheticRows, synthetic_rows
-from classmark.arrays import stack, take
+from classmark import ExampleQuery
+from classmark.arrays import rows_from, stack, take
 from classmark.examples.problem import (
     PRICES,
     Collection,
@@ -205,3 +206,13 @@ def test_workers_find_it_too(two):
         found = spread.ascend(P, hinges, duals=hinges.boxes)
         assert found.objective == pytest.approx(expected.objective, rel=1e-9)
         np.testing.assert_allclose(found.duals, expected.duals, atol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["precision-recall", "precision@k", "recall@k"])
+def test_examples_that_lie_elsewhere_too_stand_in_no_table(method):
+    random = np.random.default_rng(19)
+    P, U, N = (np.abs(random.normal(size=(n, 8))) for n in (4, 30, 2))
+    both = Here([rows_from(U), rows_from(P)])
+    apart = ExampleQuery(method, tol=1e-6).fit(P, U, N)
+    among = ExampleQuery(method, tol=1e-6).fit(P, both, N, known=range(30, 34))
+    assert among.objective_ == pytest.approx(apart.objective_, rel=1e-5)

@@ -1,6 +1,6 @@
 """Pairs of queries, one by one."""
 
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 
@@ -64,3 +64,34 @@ def log_linear(scores, joins, prices, counts, out):
         out[i] += share
         out[j] -= share
     return loss
+
+
+def average_precision(relevant):
+    """Of relevances, best first."""
+    places = np.flatnonzero(relevant) + 1
+    return float(np.mean(np.arange(1, len(places) + 1) / places))
+
+
+def worst_orders(scores, queries, prices):
+    """Every way to mix the two sides, each sorted by score: what is worst, by query.
+
+    Of orders with the relevant rows at the same places the worst has each side by
+    falling score. Returns Σ (loss − ⟨coefficients, scores⟩).
+    """
+    total = 0.0
+    for (begin, middle, end), price in zip(queries.tolist(), prices, strict=True):
+        others = sorted(scores[begin:middle], reverse=True)
+        good = sorted(scores[middle:end], reverse=True)
+        n, best = end - begin, -np.inf
+        for places in combinations(range(n), len(good)):
+            relevant = np.isin(np.arange(n), places)
+            mixed = np.empty(n)
+            mixed[relevant], mixed[~relevant] = good, others
+            wrong = sum(
+                mixed[i] - mixed[j] for i in places for j in range(i) if not relevant[j]
+            )
+            each = 2.0 / (len(good) * len(others))
+            value = 1.0 - average_precision(relevant) - each * wrong
+            best = max(best, price * value)
+        total += best
+    return total

@@ -15,6 +15,7 @@ from classmark.problems import Mistake
 from classmark.solvers.smooth import (
     LARGEST_STEP,
     DocumentLoss,
+    EdgeLoss,
     Objective,
     boost,
     minimise,
@@ -57,6 +58,50 @@ def test_weights_of_edges_are_those_of_the_paper(seed, name):
     assert np.allclose(found.down, down)
     assert np.allclose(found.up, up)
     assert widest(documents) >= rho - 1e-12
+
+
+def slowly_by_pairs(H, graphs, name, weights):
+    """The same of any features h(x, y), shape (documents, labels, features)."""
+    loss, rho = 0.0, 0.0
+    down, up = np.zeros((2, len(weights)))
+    for h, graph in zip(H, graphs, strict=True):
+        groups = decompose(graph, name)
+        for group in groups:
+            pis = [h[term] - h[init] for init, term in group]
+            parts = [math.exp(weights @ pi) for pi in pis]
+            loss += math.log(1 + sum(parts)) / len(groups)
+            for pi, part in zip(pis, parts, strict=True):
+                q = part / (1 + sum(parts)) / len(groups)
+                down += np.maximum(q * pi, 0)
+                up += np.maximum(-q * pi, 0)
+                rho = max(rho, np.abs(pi).sum())
+    return loss, down, up, rho
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(NAMES))
+def test_edges_of_any_features_pull_as_in_the_paper_and_keep_theorem_1(seed, name):
+    _, graphs = problem(seed)
+    rng = np.random.default_rng(seed)
+    H = rng.normal(size=(5, 4, 3)).round(2)
+    weights = rng.normal(size=(3, 1))
+    listed = loss_from(graphs, name, edges=True)
+    documents = EdgeLoss(rows_from(H.reshape(20, 3)), listed)
+    loss, down, up, rho = slowly_by_pairs(H, graphs, name, weights[:, 0])
+    state = survey(documents, weights)
+    assert state.loss == pytest.approx(loss)
+    assert np.allclose(state.down[:, 0], down)
+    assert np.allclose(state.up[:, 0], up)
+    assert widest(documents) == pytest.approx(rho)
+    smooth = DocumentLoss(
+        rows_from(H.reshape(20, 3)), loss_from(graphs, name), pairs=True
+    )
+    value, gradient = smooth.slope(weights)
+    assert value == pytest.approx(loss)
+    assert np.allclose(gradient[:, 0], down - up)
+    if rho:
+        after = survey(documents, weights - state.step() / rho).loss
+        fall = ((np.sqrt(down) - np.sqrt(up)) ** 2).sum() / rho
+        assert after <= loss - fall + 1e-9
 
 
 def test_one_step_by_hand():

@@ -12,7 +12,12 @@ from classmark.arrays import rows_from
 from classmark.ltr.judged import judged
 from classmark.problems import Mistake
 from classmark.solvers import kernels_pairs as fast
-from classmark.solvers.pairs import GradedPairs, ListedPairs, hinges_of_pairs
+from classmark.solvers.pairs import (
+    GradedPairs,
+    ListedPairs,
+    average_precision_oracle,
+    hinges_of_pairs,
+)
 from oracles import pairs as slow
 
 
@@ -214,3 +219,17 @@ def test_memory_grows_as_the_rows_do_not_as_the_pairs():
 def _compiled():
     given_, pairs, *_ = graded(1, weighted=False)
     return given_.rows, pairs, 1.0
+
+
+@given(st.integers(0, 10_000))
+def test_the_order_that_average_precision_likes_least_is_found_exactly(seed):
+    random = np.random.default_rng(seed)
+    sizes = random.integers(1, 5, size=(3, 2))
+    ends = np.cumsum([0, *sizes.ravel()])
+    queries = np.column_stack([ends[:-2:2], ends[1::2], ends[2::2]])
+    scores = random.normal(size=ends[-1]).round(1) * random.choice([0.1, 1.0])
+    prices = random.exponential(size=3)
+    plane = average_precision_oracle(queries, prices)(scores)
+    value = plane.loss - plane.coefficients @ scores
+    assert value == pytest.approx(slow.worst_orders(scores, queries, prices))
+    assert plane.coefficients.sum() == pytest.approx(0.0)

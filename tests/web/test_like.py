@@ -250,3 +250,23 @@ def test_a_search_that_cannot_begin_keeps_what_was_written(client, monkeypatch):
     monkeypatch.setattr(open_searches, "AT_ONCE", 0)
     while client.post("/like", data={"text": "a wick"}).status_code == 400:
         time.sleep(0.01)  # the documents are being read, by a job
+
+
+def test_a_search_may_begin_with_a_kernel_and_refuses_what_has_no_effect(client):
+    form = {"examples": "bees-0", "method": "precision@k", "k": "3", "sample": ""}
+    curved = begin(client, **form, kernel="rbf", gamma="0.5")
+    assert "precision@k, C = 100, k = 3, kernel = rbf, gamma = 0.5" in curved.text
+    assert "no reasons are shown" in curved.text
+    refused = client.post("/like", data={"examples": "bees-0", "k": "3"})
+    assert refused.status_code == 400
+    assert "K is of precision@k and recall@k, not of auto" in refused.text
+    assert 'name="k" value="3"' in refused.text
+    call = {"examples": ["bees-0"], "method": "balanced", "kernel": "polynomial"}
+    answer = client.post("/api/v1/like", json={**call, "degree": 3})
+    assert answer.status_code == 201, answer.text
+    assert answer.json()["learned"].endswith("kernel = polynomial, degree = 3")
+    no_effect = client.post("/api/v1/like", json={**call, "kernel": "rbf", "degree": 3})
+    assert no_effect.status_code == 400
+    unknown = client.post("/api/v1/like", json={**call, "kernel": "tanh"})
+    assert unknown.status_code == 400
+    assert "kernel" in unknown.text

@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from classmark.cli.options import (
     ALL,
@@ -41,6 +42,7 @@ QUICK = {
     None, "auto", "centroid", "rocchio", "one-class", "balanced", "precision@k",
     "recall@k",
 }  # fmt: skip  # methods that learn from a few examples in 0.3 s; None: the search's
+PARAMS = ("sample", "kernel", "gamma", "degree", "coef0")  # of a query
 FORM = "+.2g"  # of what a term adds to a score
 CATEGORY = option("Its documents; not those rejected from it.", metavar="ID")
 
@@ -71,6 +73,19 @@ class MethodOptions:
     )
     C: float | None = option("What a mistake costs.", None, "--C")
     terms: int | None = option("Keep only so many of the heaviest terms.")
+    at_k: int | None = option("The k of precision@k and recall@k.", None, "--k")
+    sample: int | None = option("Learn from so many of the other documents.")
+    kernel: str | None = option("linear, polynomial or rbf.")
+    gamma: float | None = option("Of rbf and polynomial; else 1.")
+    degree: int | None = option("Of polynomial; else 2.")
+    coef0: float | None = option("Of polynomial; else 1.")
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """What was typed of the learned query's parameters, besides method and C."""
+        names = {"at_k": "k"} | {name: name for name in PARAMS}
+        typed = {shown: getattr(self, name) for name, shown in names.items()}
+        return {name: value for name, value in typed.items() if value is not None}
 
 
 @options
@@ -157,8 +172,9 @@ def _parsed(
         for option in ("examples", "yes", "no")
     )
     start = liking.SearchStart(
-        examples, (), texts, marks.category, name, method.method, method.C
-    )
+        examples, (), texts, marks.category, name, method.method, method.C,
+        params=method.params,
+    )  # fmt: skip
     return start, liking.Answers(yes, no, marks.undo, marks.redo)
 
 
@@ -172,7 +188,8 @@ def _like(
     """Learn; write the query, then the reasons for one document, or the ranking."""
     if output.explain is not None:
         searches.require_documents(project.store, [output.explain])
-    quick = parsed[0].method in QUICK and vectors.are_saved(project)
+    quick = parsed[0].method in QUICK and "kernel" not in parsed[0].params
+    quick = quick and vectors.are_saved(project)
     with kernels_for(project, 0) if quick else nullcontext():
         search = liking.open_example_search(
             project, *parsed, terms=terms, machines=workers
@@ -227,14 +244,15 @@ def _written(
 
 def _like_lines(ranking: ExampleRanking) -> Iterator[Text | str]:
     """The ranked documents, and the query."""
-    cost = "" if ranking.C is None else f", C = {ranking.C:g}"
-    learned = f"{ranking.method}{cost}"
+    learned = ranking.learned
     if ranking.examples or ranking.yes:
         counts = f"{ranking.examples} examples, {ranking.yes} yes, {ranking.no} no"
         learned += f", from {counts}"
     yield Text(f"{ranking.search}: {ranking.documents:,} documents ranked by {learned}")
     query = parts_of(ranking.query, FORM)
-    yield Text(f"query: {query} ({ranking.nonzero:,} terms)\n", "  ")
+    curved = ranking.params.get("kernel", "linear") != "linear"
+    size = f"({ranking.nonzero:,} {'documents' if curved else 'terms'})"
+    yield Text(f"query: {query} {size}\n", "  ")
     for hit in ranking.hits:
         mark = f"  [{hit.mark}]" if hit.mark else ""
         answer = f"{hit.title}  ({hit.id})  {hit.score:.4g}{mark}"

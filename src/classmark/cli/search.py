@@ -480,7 +480,8 @@ def rank_train(
     files: QueryFiles,
     sources: RankerSources,
     learner: str = option(
-        "ranking-svm, rsvm-ir, pointwise, listnet, logistic or lambdamart.",
+        "ranking-svm, rsvm-ir, pointwise, listnet, logistic, svm-map, ranknet, "
+        "rankboost or lambdamart.",
         "ranking-svm",
     ),
     where: Path = FOLDER,

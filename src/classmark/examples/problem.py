@@ -202,6 +202,15 @@ def sampled(training: TrainingSet, size: int | None, random_state: Seed) -> Trai
     return replace(training, U=few, mean=mean_of(few), labelled=training.labelled[:0])
 
 
+def open_only(training: TrainingSet) -> TrainingSet:
+    """The same without the labelled rows of U, where U is at hand."""
+    if not len(training.labelled) or isinstance(training.U, Collection):
+        return training
+    rest = np.delete(np.arange(len(training.U)), training.labelled)
+    U, none = take(training.U, rest), training.labelled[:0]
+    return replace(training, U=U, mean=mean_of(U), labelled=none)
+
+
 def mean_of(rows: Rows | Collection) -> Floats:
     """The mean row, shape (features,).
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any, NamedTuple, Self
 
@@ -20,6 +20,7 @@ from classmark.examples.problem import (
     TrainingSet,
     hinges_of,
     mean_of,
+    open_only,
     products,
     sampled,
     taken_in,
@@ -34,7 +35,9 @@ from classmark.solvers.cutting_planes import (
     ascend_precision,
     balanced_scale,
     cutting_planes,
+    linear_in_kernel,
     oracle_of,
+    without,
 )
 from classmark.solvers.hinge import KernelFunction, ascend_gram
 from classmark.solvers.smooth import squared_hinges
@@ -43,11 +46,16 @@ from classmark.validation import require_numbers
 NEED_NOTHING = ("centroid", "one-class")
 NEED_MEAN = ("rocchio", "auto")
 PRODUCTS = ("precision-recall", "precision-recall-balanced")
+AT_K = ("precision@k", "recall@k")
+TABLES = (*PRODUCTS, *AT_K)
 WEIGHTED = (
     "auto",
     "balanced",
     "precision-recall-balanced",
 )  # C is what an example costs
+
+
+BLOCK = 1 << 22  # similarities held at a time
 
 
 class LearnedQuery(NamedTuple):
@@ -76,8 +84,13 @@ class LearnedQuery(NamedTuple):
             )
         if self.kernel is None or self.support is None:
             raise TypeError("a query without weights has support documents")
-        alike = self.kernel(X.to_scipy(), self.support.to_scipy())
-        return np.asarray(alike @ self.coefficients)
+        documents, support = X.to_scipy(), self.support.to_scipy()
+        step = max(1, BLOCK // max(1, len(self.coefficients)))
+        scores = [
+            self.kernel(documents[first : first + step], support) @ self.coefficients
+            for first in range(0, len(X), step)
+        ]
+        return np.concatenate([np.empty(0), *scores])
 
 
 def learned(
@@ -102,7 +115,7 @@ def learned(
     elif method == "biased":
         solution, C = biased(training, settings.C, tol, settings.random_state)
     else:
-        solution = _by_tables(settings, training)
+        solution = _by_tables(settings, open_only(training))
     return LearnedQuery(
         solution.weights, solution.objective, solution.gap, method, C, answer
     )
@@ -128,28 +141,39 @@ def _by_means(method: str, training: TrainingSet) -> LearnedQuery:
     return LearnedQuery(weights, value, 0.0, method, float("nan"))
 
 
-def _by_tables(settings: ExampleQuery, training: TrainingSet) -> Any:
-    """SVM_pr, SVM_p@k, SVM_r@k: rejected documents stand among the others."""
+def _by_tables(
+    settings: ExampleQuery, training: TrainingSet, kernel: KernelFunction | None = None
+) -> Any:
+    """SVM_pr, SVM_p@k, SVM_r@k: rejected documents stand among the others.
+
+    Labelled rows of U stand in no table: they are in P or N.
+    """
     method, C, tol = settings.method, _cost(settings), _tol(settings)
     P, N, U = training.P, training.N, training.U
     parts: list[Rows | Collection] = [P, N, U] if len(N) else [P, U]
     if len(N) and isinstance(U, Rows):
         parts = [P, stack([N, U])]
-    others = len(N) + len(U)
+    others = len(N) + training.n_unlabelled
     weighted = method == "precision-recall-balanced"
     scale = balanced_scale(len(P), others) if weighted else None
     here = [part for part in parts if isinstance(part, Rows)]
-    if method in PRODUCTS and len(here) == len(parts):
+    if method in PRODUCTS and len(here) == len(parts) and kernel is None:
         return ascend_precision(here, C, scale=scale, tol=tol)
     kind = "precision-recall" if method in PRODUCTS else method
     k = len(P) if settings.k is None else settings.k
     oracle = oracle_of(kind, len(P), others, k=k, scale=scale)
-    return cutting_planes(products(parts), oracle, C, tol=tol)
+    X = products(parts) if kernel is None else linear_in_kernel(here, kernel)
+    hidden = len(P) + len(N) + training.labelled
+    return cutting_planes(X, without(oracle, hidden), C, tol=tol)
 
 
 def _by_kernel(settings: ExampleQuery, training: TrainingSet) -> LearnedQuery:
-    """Learn coefficients of documents, by hinges or, for means, 1/l and −1/u."""
-    method, U, nan = settings.method, training.U, float("nan")
+    """Learn coefficients of documents: by hinges, by tables, or, for means, 1/l, −1/u.
+
+    Documents whose coefficient is 0 are no support.
+    """
+    training = open_only(training) if settings.method in TABLES else training
+    method, U = settings.method, training.U
     if isinstance(U, Collection):
         raise Mistake(
             f"the kernel {settings.kernel!r} needs the rows of U at hand: use the "
@@ -159,24 +183,28 @@ def _by_kernel(settings: ExampleQuery, training: TrainingSet) -> LearnedQuery:
         settings.kernel, settings.gamma, settings.degree, settings.coef0
     )
     parts = [training.judged(), U] if len(U) else [training.judged()]
-    objective, gap, C = nan, 0.0, nan
-    if method in PRICES:
-        C = _cost(settings)
-        hinges = hinges_of(training, PRICES[method](training, C))
-        solution = ascend_gram(parts, hinges, kernel, tol=_tol(settings))
-        objective, gap = solution.objective, solution.gap
-        coefficients = solution.coefficients
-    elif method not in {"centroid", "rocchio"}:
-        methods = ", ".join(["centroid", "rocchio", *PRICES])
-        raise Mistake(f"{method} has no form with kernels: use {methods}")
-    elif method == "rocchio" and not len(U):
-        raise Mistake("rocchio with a kernel needs the documents of U: give them")
-    else:
+    objective, gap, C = float("nan"), 0.0, float("nan")
+    if method in {"centroid", "rocchio"}:
+        if method == "rocchio" and not len(U):
+            raise Mistake("rocchio with a kernel needs the documents of U: give them")
         signs = (1.0, -1.0, -1.0 if method == "rocchio" else 0.0)
         sizes = (len(training.P), len(training.N), len(U))
         shares = [sign / max(n, 1) for sign, n in zip(signs, sizes, strict=True)]
         coefficients = np.repeat(shares, sizes)
-    sums = coefficients, stack(parts), kernel
+    elif method in KERNELS:
+        C = _cost(settings)
+        if method in TABLES:
+            solution = _by_tables(settings, training, kernel)
+        else:
+            hinges = hinges_of(training, PRICES[method](training, C))
+            solution = ascend_gram(parts, hinges, kernel, tol=_tol(settings))
+        objective, gap = solution.objective, solution.gap
+        coefficients = solution.coefficients
+    else:
+        methods = ", ".join(KERNELS)
+        raise Mistake(f"{method} has no form with kernels: use {methods}")
+    support = np.flatnonzero(coefficients)
+    sums = coefficients[support], take(stack(parts), support), kernel
     return LearnedQuery(None, objective, gap, method, C, None, *sums)
 
 
@@ -197,6 +225,36 @@ METHODS = (
     "balanced-literal", "precision-recall", "precision-recall-balanced", "precision@k",
     "recall@k", "biased",
 )  # fmt: skip
+KERNELS = ("centroid", "rocchio", *PRICES, *TABLES)
+CURVED = ("polynomial", "rbf")
+
+
+def require_effect(method: str, params: Mapping[str, Any]) -> None:
+    """Refuse parameters that change nothing with this method and this kernel.
+
+    params : of ``ExampleQuery``, by name, those that somebody has chosen.
+
+    >>> require_effect("balanced", {"k": 5})
+    Traceback (most recent call last):
+    classmark.problems.Mistake: k is of precision@k and recall@k, not of balanced: \
+leave it out, or choose one of them as method
+    """
+    kernel = params.get("kernel", "linear")
+    effects = {
+        "k": (AT_K, method, "method"),
+        "sample": ([m for m in METHODS if m not in NEED_NOTHING], method, "method"),
+        "kernel": (METHODS if kernel == "linear" else KERNELS, method, "method"),
+        "gamma": (CURVED, kernel, "kernel"),
+        "degree": (CURVED[:1], kernel, "kernel"),
+        "coef0": (CURVED[:1], kernel, "kernel"),
+    }
+    for name in params:
+        users, chosen, what = effects[name]
+        if chosen not in users and (chosen in METHODS or what == "kernel"):
+            raise Mistake(
+                f"{name} is of {' and '.join(users)}, not of {chosen}: leave it out, "
+                f"or choose one of them as {what}"
+            )
 
 
 @parameters()
@@ -214,7 +272,7 @@ class ExampleQuery(Estimator):
     tol : of the duality gap, relative to the objective. None: 0.01 for "auto", which
         ranks as well by it, else 0.001.
     kernel, gamma, degree, coef0 : "linear", "polynomial", "rbf" or a function of two
-        matrices, for methods that price hinges, and for means.
+        matrices, for all methods but "auto" and "biased".
     sample : learn from so many documents of U, drawn by ``random_state``.
 
     After ``fit``: ``coef_`` (features,), ``objective_``, ``duality_gap_`` (relative),
@@ -333,6 +391,9 @@ class ExampleQuery(Estimator):
             methods = ", ".join(METHODS)
             raise Mistake(f"method is {self.method!r}: choose one of {methods}")
         require_numbers(self, "C", or_none=True, over=0, under=np.inf)
+        require_numbers(self, "k", or_none=True, whole=True, least=1)
+        require_numbers(self, "gamma", over=0, under=np.inf)
+        require_numbers(self, "degree", whole=True, least=1)
         used = sampled(training, self.sample, self.random_state)
         query = learned(self, used, before if used is training else None)
         self._training = training

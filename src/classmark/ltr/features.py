@@ -30,6 +30,7 @@ from classmark.index.kernels_models import constants, document_parts, score_item
 from classmark.index.kernels_models import features as document_features
 from classmark.index.models import MODELS, Choice, Prepared, frozen, resolve
 from classmark.index.search import Searcher, top_documents
+from classmark.ltr.nonlinear import SCORES, threshold_parts
 from classmark.problems import DamagedFolder, Mistake, worded
 from classmark.storage import open_folder, save
 
@@ -300,10 +301,10 @@ AS_THEY_ARE = ("learner", "names", "depth", "fields", "analyzer")  # in the file
 class Reranker:
     """A learned order of the first answers; an index of other fields is refused.
 
-    names : the features;  weights : of each, shape (features,), for a linear ranker;
-    trees : LightGBM's own text, for one of trees;  first, depth : the model that finds
-    the candidates, and how many;  fields, analyzer : of the index;  facts : how it was
-    learned and how good it was.
+    names : the features;  weights : of each, shape (features,), for a linear ranker; a
+    table for a network or for thresholds;  trees : LightGBM's own text, for one of
+    trees;  first, depth : the model that finds the candidates, and how many;  fields,
+    analyzer : of the index;  facts : how it was learned and how good it was.
     """
 
     learner: str
@@ -345,21 +346,34 @@ class Reranker:
 
     def decision_function(self, rows: Floats) -> Floats:
         """Return the scores of one query's candidates, features scaled to 0 … 1."""
-        scores = self._booster.predict(rows) if self.trees else rows @ self.weights
+        if self.trees:
+            return np.asarray(self._booster.predict(rows), np.float64)
+        score = SCORES.get(self.learner)
+        scores = rows @ self.weights if score is None else score(self.weights, rows)
         return np.asarray(scores, np.float64)
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether a score is a sum over features, as trees and networks are not."""
+        return not self.trees and self.learner != "ranknet"
 
     def scores(self, raw: Floats) -> Floats:
         """Return the scores of one query's candidates by their features."""
         return self.decision_function(minmax(raw))
 
     def parts(self, raw: Floats) -> list[dict[str, float]]:
-        """Return what each feature adds to each score: weight times scaled value."""
-        if self.trees:
+        """Return what each feature adds to each score: weight times scaled value.
+
+        Of thresholds, the sum of those of the feature that the value is above.
+        """
+        if not self.is_sum:
             raise Mistake(
                 f"{self.learner} is no sum of features: {worded('--explain')} needs a "
                 "linear ranker, as ranking-svm"
             )
-        parts = minmax(raw) * self.weights
+        rows = minmax(raw)
+        linear = self.weights.ndim == 1
+        parts = rows * self.weights if linear else threshold_parts(self.weights, rows)
         return [
             {
                 self.names[at]: float(row[at])
@@ -404,7 +418,8 @@ def open_reranker(folder: Path) -> Reranker:
     settings = saved.settings
     weights = np.array(saved.arrays["weights"])
     trees = saved.arrays["trees"].tobytes().decode()
-    if not trees and len(weights) != len(settings["names"]):
+    flat = not trees and settings["learner"] not in SCORES
+    if flat and len(weights) != len(settings["names"]):
         raise DamagedFolder(
             f"{folder} has {len(weights)} weights for {len(settings['names'])} "
             "features: restore it from a backup, or train one again"

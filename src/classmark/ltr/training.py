@@ -37,12 +37,14 @@ from classmark.index.feedback import feedback_from
 from classmark.index.models import MODELS, Choice
 from classmark.ltr.features import FEEDBACK, Longer, PairFeatures, Recipe, minmax
 from classmark.ltr.learners import (
+    SVMMAP,
     LambdaMART,
     ListNet,
     PairwiseLogistic,
     PointwiseSVM,
     RankingSVM,
 )
+from classmark.ltr.nonlinear import RankBoost, RankNet
 from classmark.measures import parse, randomisation_test
 from classmark.problems import Mistake
 from classmark.progress import track
@@ -164,13 +166,16 @@ class RankerRecipe(NamedTuple):
 
 
 #: Prices are small where a query costs the sum over its pairs, of which there are
-#: hundreds; trees have no price.
+#: hundreds; trees and thresholds have no price.
 LEARNERS = (
     RankerRecipe("ranking-svm", RankingSVM),
     RankerRecipe("rsvm-ir", partial(RankingSVM, weighting="ir"), LARGER),
     RankerRecipe("pointwise", PointwiseSVM),
     RankerRecipe("listnet", ListNet, LARGER),
     RankerRecipe("logistic", PairwiseLogistic),
+    RankerRecipe("svm-map", SVMMAP, LARGER),
+    RankerRecipe("ranknet", lambda C: RankNet(C=C)),
+    RankerRecipe("rankboost", lambda _: RankBoost(), (1.0,)),
     RankerRecipe("lambdamart", lambda _: LambdaMART(), (1.0,)),
 )
 NAMES = tuple(recipe.name for recipe in LEARNERS)
@@ -383,16 +388,25 @@ class LearnedRanker:
     def importance(self, queries: Sequence[str]) -> dict[str, float]:
         """|weight| times the spread of each feature within queries, largest first.
 
-        Of trees, the gain of the splits at each feature. Shares of the sum.
+        Of trees, the gain of the splits at each feature; of other scores that are not
+        linear, the spread of what it takes to have the feature's mean in its place,
+        which is the same where they are. Shares of the sum.
         """
         rows = [self.candidates.blocks[query].rows for query in queries]
         spread = np.vstack([each - each.mean(axis=0) for each in rows if len(each)])
         if is_linear(self):
             weights = np.asarray(self.ranker.coef_, np.float64).ravel()
             sizes = np.abs(weights) * spread.std(axis=0)
-        else:
+        elif hasattr(self.ranker, "booster_"):
             gains = self.ranker.booster_.feature_importance("gain")
             sizes = np.asarray(gains, np.float64)
+        else:
+            whole = np.vstack([each for each in rows if len(each)])
+            score, sizes = self.ranker.decision_function, np.empty(whole.shape[1])
+            for at in range(len(sizes)):
+                level = whole.copy()
+                level[:, at] -= spread[:, at]
+                sizes[at] = (score(whole) - score(level)).std()
         shares = sizes / max(float(sizes.sum()), 1e-300)
         order = np.argsort(-shares, kind="stable").tolist()
         return {self.candidates.names[at]: float(shares[at]) for at in order}

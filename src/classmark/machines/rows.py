@@ -17,7 +17,7 @@ back. What a lost worker had is read or made again by another.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from operator import attrgetter, methodcaller
@@ -369,14 +369,17 @@ class Offline(IndexExamples):
     One field is learned from: the only one, or the one with most words. What ``Online``
     does from the mean of the documents, this does from the documents.
 
-    rows : the documents that are not deleted, in order, as unit vectors of tf · idf.
+    rows : the documents that are not deleted, in order, as unit vectors of tf · idf;
+    params : of ``ExampleQuery``, besides method and C.
     """
 
-    def __init__(self, index: Index, machines: Machines) -> None:
+    def __init__(
+        self, index: Index, machines: Machines, params: Mapping[str, Any] | None = None
+    ) -> None:
         if not len(index):
             raise Mistake(f"{index.path} has no documents: add some (classmark index)")
         machines.require_folder(index.path)
-        self.index = index
+        self.index, self.params = index, dict(params or {})
         fields = {name: index.field(name) for name in index.fields}
         name = max(fields, key=lambda each: fields[each].total_length)
         self.field = Prepared(fields[name])
@@ -400,7 +403,7 @@ class Offline(IndexExamples):
         """
         yes, no = self._row_numbers(examples), self._row_numbers(rejected)
         judged = np.concatenate([yes, no])
-        query = ExampleQuery(method, C=C).fit(
+        query = ExampleQuery(method, C=C, **self.params).fit(
             self.rows.take(yes),
             self.rows,
             self.rows.take(no) if len(no) else None,

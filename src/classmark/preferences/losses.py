@@ -318,8 +318,12 @@ def loss_from(
     loss: Loss = "domination",
     n_documents: int | None = None,
     n_labels: int | None = None,
+    *,
+    edges: bool = False,
 ) -> LogLinearLoss:
     """Take labels, grades or graphs ``Y``; return their loss, ready to be priced.
+
+    edges : list those of layered graphs, too.
 
     >>> loss = loss_from([[0], [1]], "domination")
     >>> loss.prices(np.zeros((2, 2))).losses.round(4).tolist()
@@ -327,13 +331,13 @@ def loss_from(
     """
     resolved = resolve(loss)
     kind = 0 if callable(resolved) else NAMES.index(resolved)
-    if not is_graphs(Y) and not callable(resolved):
+    if not is_graphs(Y) and not callable(resolved) and not edges:
         rows = levels_from(Y, n_documents, n_labels)
         return LogLinearLoss(kind, _condensed(rows), _listed({}, len(rows)))
     graphs = graphs_from(Y, n_documents, n_labels)
     levels, groups = [], {}
     for at, graph in enumerate(track(graphs, "decomposing", len(graphs))):
-        if callable(resolved) or graph.levels is None:
+        if edges or callable(resolved) or graph.levels is None:
             groups[at] = _groups(graph, resolved, at)
             levels.append(np.empty(0, np.int64))
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal, Self
 
@@ -20,6 +20,7 @@ from classmark.ranking import order, top
 from classmark.solvers.smooth import (
     MEMORY,
     DocumentLoss,
+    EdgeLoss,
     Objective,
     Smoothing,
     boost,
@@ -71,6 +72,11 @@ class LinearRanker(Estimator, ABC):
     def takes_thresholds(self) -> bool:
         """Whether the graphs may compare labels with the threshold."""
         return False
+
+    @property
+    def weighs_columns(self) -> bool:
+        """Whether its weights, and its evidence, are of the columns of X."""
+        return True
 
     _needs_y = True
     weights_: Floats | Csr
@@ -247,7 +253,7 @@ class LogLinearRanker(LinearRanker):
     """Label ranking from preference graphs [DekelManningSinger03].
 
     Minimises L = Σ_i (1/s_i) Σ_k ln(1 + Σ_{e ∈ E_k} exp(f(term e) − f(init e))) over
-    f(x, y) = ⟨w_y, x⟩; with C, penalty(W) + C·L.
+    f(x, y) = ⟨w_y, x⟩, with ``features`` Σ_j λ_j h_j(x, y); with C, penalty(W) + C·L.
 
     loss : which edges of a document's graph stand together in a group E_k: "zero-one"
         all, "dis" (disagreement) none, "dom" (domination) those from one label, "dme"
@@ -262,6 +268,11 @@ class LogLinearRanker(LinearRanker):
     smoothing : of boosting's steps Λ = ½ ln((W+/m + s) / (W−/m + s)), W± being sums
         over m documents; "auto": s = 1/m, or 0 with C. 0 is the step as printed, which
         moves words of few documents furthest.
+    features : h, a function of documents, a scipy matrix of shape (n, columns), and of
+        the number k of labels, to a matrix of shape (n·k, p): h(x, 0), …, h(x, k − 1)
+        of the first document, of the second, …; None: h is x in the place of y, zeros
+        elsewhere. Boosting lists the edges of all graphs, L-BFGS none. ``weights_`` is
+        then λ, shape (p, 1).
 
     loss_curve_ : L, without penalty, after each iteration;  n_iter_ : their number;
     objective_ : the value minimised.
@@ -281,6 +292,7 @@ class LogLinearRanker(LinearRanker):
     tol: float = 1e-5
     penalty: Literal["l2", "natural"] = "l2"
     smoothing: Smoothing = "auto"
+    features: Callable[[Any, int], Any] | None = None
 
     @property
     def weight_bytes(self) -> int:
@@ -302,18 +314,73 @@ class LogLinearRanker(LinearRanker):
                 "solver 'boosting' cannot minimise the l2 penalty: give "
                 "penalty='natural', or C=None, or solver='lbfgs'"
             )
-        rows = rows_from(X)
-        loss = loss_from(Y, self.loss, len(rows))
-        documents, max_iter, tol = DocumentLoss(rows, loss), self.max_iter, self.tol
-        if self.solver == "boosting":
-            solution = boost(
-                *(documents, self.smoothing), C=self.C, max_iter=max_iter, tol=tol
-            )
+        rows, boosting = rows_from(X), self.solver == "boosting"
+        listed = boosting and self.features is not None
+        loss = loss_from(Y, self.loss, len(rows), edges=listed)
+        self.n_features_in_, self.n_labels_ = rows.width, loss.n_labels
+        paired = rows if self.features is None else self._paired(rows)
+        stop: Any = {"max_iter": self.max_iter, "tol": self.tol}
+        documents: Any = (
+            EdgeLoss(paired, loss)
+            if listed
+            else DocumentLoss(paired, loss, pairs=self.features is not None)
+        )
+        if boosting:
+            solution = boost(documents, self.smoothing, C=self.C, **stop)
         else:
-            objective = Objective(documents, self.C, self.penalty)
-            solution = minimise(objective, max_iter=max_iter, tol=tol)
+            solution = minimise(Objective(documents, self.C, self.penalty), **stop)
         self.weights_ = solution.weights
         self.loss_curve_ = solution.losses
         self.n_iter_ = solution.n_iter
         self.objective_ = solution.objective
         return self
+
+    @property
+    def weighs_columns(self) -> bool:
+        """Whether its weights are of the columns of X, not of features of its own."""
+        return self.features is None
+
+    def evidence(self, X: Any, category: int) -> Evidence:
+        """Each feature's part in the score of ``category`` for the one row of ``X``."""
+        if self.features is None:
+            return super().evidence(X, category)
+        rows = self._documents(X)
+        if len(rows) != 1:
+            raise Mistake(f"X has {len(rows)} rows: evidence is shown for one document")
+        pairs = self._paired(rows).to_scipy().toarray()
+        parts = (pairs[category] - pairs.mean(axis=0)) * np.asarray(self.weights_)[:, 0]
+        columns = np.flatnonzero(pairs.any(axis=0))
+        return Evidence(columns, parts[columns])
+
+    def _documents(self, X: Any) -> Rows:
+        if self.features is None:
+            return super()._documents(X)
+        self._require_fitted()
+        return documents_like(X, self.n_features_in_, self)
+
+    def _scores(self, X: Any) -> Floats:
+        if self.features is None:
+            return super()._scores(X)
+        pairs = self._paired(self._documents(X))
+        if pairs.width != len(self.weights_):
+            raise Mistake(
+                f"features has made {pairs.width} columns, and {len(self.weights_)} in "
+                "fit: make the same number of them each time"
+            )
+        scores = pairs.to_scipy() @ self.weights_
+        return np.asarray(scores, np.float64).reshape(-1, self.n_labels_)
+
+    def _paired(self, rows: Rows) -> Rows:
+        """h(x, y) of every document and label, shape (n·k, p)."""
+        if not callable(self.features):
+            raise Mistake(f"features is {self.features!r}: give a function, or None")
+        made = rows_from(
+            self.features(rows.to_scipy(), self.n_labels_), name="features"
+        )
+        if len(made) != len(rows) * self.n_labels_:
+            raise Mistake(
+                f"features has made {len(made)} rows of {len(rows)} documents and "
+                f"{self.n_labels_} labels: make {len(rows) * self.n_labels_}, one for "
+                "each document and label"
+            )
+        return made

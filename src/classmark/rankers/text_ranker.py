@@ -158,11 +158,12 @@ class TextRanker:
     def _sides(
         self, X: Any, category: int, terms: int, read: Mapping[int, str]
     ) -> tuple[tuple[tuple[str, float], ...], ...]:
-        """The strongest words for a category, and against it."""
+        """The strongest words for a category, and against it; h7: a feature's own."""
         if not terms:
             return (), ()
         sides = self.ranker.evidence(X, category).strongest(terms)
-        return tuple(tuple((read[j], part) for j, part in side) for side in sides)
+        named = read.__getitem__ if self.ranker.weighs_columns else "h{}".format
+        return tuple(tuple((named(j), part) for j, part in side) for side in sides)
 
     def _words_behind(self, text: str) -> dict[int, str]:
         """Column → the first word of the text in it: what people recognise."""

@@ -36,7 +36,14 @@ import numpy as np
 from classmark.arrays import Floats, Ints, Rows
 from classmark.problems import Mistake
 from classmark.solvers.ascent import Ascent, Solution
-from classmark.solvers.hinge import HingeAscent, Hinges, Table, as_parts
+from classmark.solvers.hinge import (
+    Gram,
+    HingeAscent,
+    Hinges,
+    KernelFunction,
+    Table,
+    as_parts,
+)
 from classmark.solvers.kernels_hinge import (
     combine,
     margins_of,
@@ -94,6 +101,23 @@ def linear(parts: Sequence[Rows]) -> Linear:
         return weights
 
     return Linear(product, back, width)
+
+
+def linear_in_kernel(
+    parts: Sequence[Rows], kernel: KernelFunction, memory: str | float = "512MB"
+) -> Linear:
+    """The same in the space of a kernel, whose weights are the rows' coefficients.
+
+    A vector w = Σ c_r φ(x_r) is its c: ``back`` changes nothing, and ``product`` sums
+    rows of the Gram matrix, of which as many are kept as fit in ``memory``.
+
+    >>> from classmark.arrays import rows_from
+    >>> X = linear_in_kernel([rows_from([[1.0], [2.0]])], KernelFunction("polynomial"))
+    >>> X.product(X.back(np.array([0.0, 1.0]))).tolist()
+    [9.0, 25.0]
+    """
+    gram = Gram(parts, kernel, memory)
+    return Linear(gram.combine, lambda coefficients: coefficients, len(gram.squares))
 
 
 IDLE = 40  # a plane that has had no dual for so many solutions is dropped
@@ -374,6 +398,25 @@ def oracle_of(
     losses = [s.loss * missed / s.example, s.loss * retrieved / s.other]
     sizes = examples, others
     return _separate(np.repeat(losses, sizes), np.repeat([s.example, -s.other], sizes))
+
+
+def without(oracle: Oracle, hidden: Ints) -> Oracle:
+    """The oracle for the other rows alone: those hidden are in no plane.
+
+    >>> oracle = without(oracle_of("precision@k", 1, 1, k=1), np.array([1]))
+    >>> oracle(np.array([0.1, 9.0, 0.3])).coefficients.tolist()
+    [0.5, 0.0, -0.5]
+    """
+    if not len(hidden):
+        return oracle
+
+    def worst(scores: Floats) -> Plane:
+        rest = np.delete(np.arange(len(scores)), hidden)
+        plane, coefficients = oracle(scores[rest]), np.zeros(len(scores))
+        coefficients[rest] = plane.coefficients
+        return Plane(coefficients, plane.loss)
+
+    return worst
 
 
 # Δ as a sum: what each missed example and each retrieved other adds to it

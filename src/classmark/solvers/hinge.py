@@ -362,16 +362,7 @@ def ascend_gram(
     >>> solution.scores.tolist(), solution.coefficients.tolist()
     ([1.0, -0.25], [0.25, -1.0])
     """
-    if not len(parts):
-        raise Mistake("parts: none given: give one matrix or more")
-    matrices = [part.to_scipy() if isinstance(part, Rows) else part for part in parts]
-    if any(hasattr(part, "tocsr") for part in matrices):
-        from scipy import sparse
-
-        whole = sparse.vstack([sparse.csr_matrix(part) for part in matrices], "csr")
-    else:
-        whole = np.vstack([np.asarray(part, np.float64) for part in matrices])
-    ascent = _GramAscent(_Gram(whole, kernel, memory), hinges)
+    ascent = _GramAscent(Gram(parts, kernel, memory), hinges)
     ascent.limit = max(0, max_iter) * len(ascent.duals)
     return ascent.solve(tol, ascent.limit + 1)
 
@@ -382,7 +373,7 @@ class _GramAscent(Ascent):
     title = "rows of the Gram matrix"
     limit = 0
 
-    def __init__(self, gram: _Gram, hinges: Hinges) -> None:
+    def __init__(self, gram: Gram, hinges: Hinges) -> None:
         super().__init__()
         self.gram, self.hinges = gram, checked(hinges, len(gram.squares))
         self.duals, self.gains = np.zeros((2, len(self.hinges.rows)))
@@ -424,12 +415,28 @@ class _GramAscent(Ascent):
         )
 
 
-class _Gram:
-    """Rows of the Gram matrix, those kept in a table of limited size."""
+def _whole(parts: Sequence[Any]) -> Any:
+    """Matrices one below the other, sparse where one of them is."""
+    if not len(parts):
+        raise Mistake("parts: none given: give one matrix or more")
+    matrices = [part.to_scipy() if isinstance(part, Rows) else part for part in parts]
+    if any(hasattr(part, "tocsr") for part in matrices):
+        from scipy import sparse
+
+        return sparse.vstack([sparse.csr_matrix(part) for part in matrices], "csr")
+    return np.vstack([np.asarray(part, np.float64) for part in matrices])
+
+
+class Gram:
+    """Rows of the Gram matrix, those kept in a table of limited size.
+
+    parts : matrices, seen as one below the other;  squares : k(x, x), (rows,).
+    """
 
     def __init__(
-        self, matrix: Any, kernel: KernelFunction, memory: str | float
+        self, parts: Sequence[Any], kernel: KernelFunction, memory: str | float
     ) -> None:
+        matrix = _whole(parts)
         n = matrix.shape[0]
         places = min(n, int(byte_size(memory) // (4 * max(1, n))))
         if n and not places:
@@ -465,3 +472,23 @@ class _Gram:
         self.table[places] = self.kernel(self.matrix[which], self.matrix)
         self.owners[places], self.slots[which] = which, places
         self.used[places] = self.used.max() + 1
+
+    def combine(self, coefficients: Floats) -> Floats:
+        """Σ_r coefficient_r · k(x_r, x) for every row x, (rows,).
+
+        >>> gram = Gram([[[1.0], [2.0]]], KernelFunction("linear"), "1MB")
+        >>> gram.combine(np.array([0.0, 3.0])).tolist()
+        [6.0, 12.0]
+        """
+        rows, scores = np.flatnonzero(coefficients), np.zeros(len(self.slots))
+        away = self.slots[rows] < 0
+        for which, missing in ((rows[~away], False), (rows[away], True)):
+            step = self.room if missing else BLOCK
+            for first in range(0, len(which), step):
+                block = which[first : first + step]
+                if missing:
+                    self.compute(block)
+                places = self.slots[block]
+                self.used[places] = self.used.max() + 1
+                scores += coefficients[block] @ self.table[places].astype(np.float64)
+        return scores

@@ -192,3 +192,41 @@ def log_linear(scores: Any, joins: Any, prices: Any, counts: Any, out: Any) -> A
                 out[j] -= worth * share
             out[i] += worth * gained
     return loss
+
+
+@compiled
+def worst_orders(
+    scores: Any, queries: Any, prices: Any, orders: Any, out: Any
+) -> float:  # fmt: skip
+    """The orders that average precision and the scores like least [YueEtAl07].
+
+    queries : (q, 3), the first row of each, the first relevant one, the end;  prices :
+    (q,);  orders : uint32, (n,), the rows, those of a side in any order;  out : (n,)
+    gains 2 price / R N for each relevant row below one that is not, which loses it.
+    Return Σ price · (1 − average precision) of these orders.
+
+    The j-th best of the N others goes above those of the R relevant rows from the k-th
+    best on for which Σ_k (k/(k + j − 1) − k/(k + j))/R − 2 (s_k − s_j)/R N is largest:
+    each for itself, for the better one never has to stand below the worse.
+    """
+    loss = 0.0
+    fill(out, 0.0)
+    for q in range(len(queries)):
+        begin, middle, end = queries[q]
+        others, relevant, price = middle - begin, end - middle, prices[q]
+        each = 2.0 * price / (relevant * others)
+        sort_by(scores, orders[begin:middle], others)
+        sort_by(scores, orders[middle:end], relevant)
+        for j in range(1, others + 1):
+            row = orders[middle - j]
+            total, best, fall, best_fall, first = 0.0, 0.0, 0.0, 0.0, relevant + 1
+            for k in range(relevant, 0, -1):
+                fall += price * (k / (k + j - 1.0) - k / (k + float(j))) / relevant
+                total += each * (scores[row] - scores[orders[end - k]])
+                if fall + total > best:
+                    best, best_fall, first = fall + total, fall, k
+            loss += best_fall
+            for k in range(first, relevant + 1):
+                out[orders[end - k]] += each
+                out[row] -= each
+    return loss

@@ -6,15 +6,15 @@ docs/mathematics.md, section 12, says why a sort is enough.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from classmark.arrays import Floats, Ints, Rows, take
 from classmark.problems import Mistake
 from classmark.solvers.ascent import Ascent, Solution
-from classmark.solvers.cutting_planes import dot, linear
-from classmark.solvers.kernels_pairs import arrange, bend, price
+from classmark.solvers.cutting_planes import Oracle, Plane, dot, linear
+from classmark.solvers.kernels_pairs import arrange, bend, price, worst_orders
 from classmark.validation import generator
 
 Product = Callable[[Floats], Floats]
@@ -333,3 +333,30 @@ def _solve(product: Product, right: Floats, near: Product) -> Floats:
         before, size = size, dot(residual, nearly)
         direction = nearly + size / before * direction
     return v
+
+
+def average_precision_oracle(queries: Ints, prices: Floats) -> Oracle:
+    """The oracle of Σ price · (1 − average precision) over all orders [YueEtAl07].
+
+    A plane is Σ_q of each query's own: ⟨w, Ψ(y*) − Ψ(y)⟩ ≥ Δ(y) − ξ, with Ψ(y) = 1/RN
+    Σ ±(x_i − x_j) over its R relevant and N other rows, + where y has x_i above x_j.
+
+    queries : (q, 3), the first row of each, its first relevant one, the end; neither
+    side is empty;  prices : (q,).
+
+    >>> oracle = average_precision_oracle(np.array([[0, 1, 2]]), np.ones(1))
+    >>> plane = oracle(np.zeros(2))
+    >>> plane.coefficients.tolist(), plane.loss
+    ([-2.0, 2.0], 0.5)
+    """
+    orders: Any = None
+
+    def worst(scores: Floats) -> Plane:
+        nonlocal orders
+        if orders is None:
+            orders = np.arange(len(scores), dtype=np.uint32)
+        coefficients = np.empty(len(scores))
+        loss = worst_orders(scores, queries, prices, orders, coefficients)
+        return Plane(coefficients, float(loss))
+
+    return worst

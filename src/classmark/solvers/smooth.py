@@ -41,22 +41,50 @@ class Sloped(Protocol):
         """Bound the diagonal of the loss's curvature at W = 0."""
 
 
-class DocumentLoss:
-    """Documents and the loss of their scores X·W, gone through block by block."""
+class Pulled(Protocol):
+    """A loss of weights that boosting can lower; shape : theirs."""
 
-    def __init__(self, rows: Rows, loss: LogLinearLoss) -> None:
+    shape: tuple[int, int]
+    n_documents: int
+
+    def widest(self) -> float:
+        """ρ = max over edges of Σ_j |π_j|."""
+
+    def pulls(self, W: Floats) -> tuple[float, Floats, Floats]:
+        """L, and what wants each weight smaller, W+, and larger, W−."""
+
+
+class DocumentLoss:
+    """Documents and the loss of their scores X·W, gone through block by block.
+
+    pairs : the rows are features h(x, y) of a document and a label, those of one
+    document one below the other; the scores are H·λ, and the weights λ one column.
+    """
+
+    def __init__(self, rows: Rows, loss: LogLinearLoss, *, pairs: bool = False) -> None:
         matrix = rows.to_scipy().astype(np.float64)
-        self.n_documents = len(rows)
+        self.n_documents = len(loss)
+        each = loss.n_labels if pairs else 1
         step = max(1, BLOCK // max(1, loss.n_labels))
-        self._starts = range(0, len(rows), step)
-        self.blocks = [matrix[start : start + step] for start in self._starts]
+        self._starts = range(0, self.n_documents, step)
+        self.blocks = [
+            matrix[start * each : (start + step) * each] for start in self._starts
+        ]
         self.loss = loss
-        self.shape = (rows.width, loss.n_labels)
+        self.shape = (rows.width, 1 if pairs else loss.n_labels)
 
     def priced(self, W: Floats) -> Iterator[tuple[Any, EdgePrices]]:
-        """Yield each block of documents with what it costs under the weights."""
+        """Yield each block of documents with what it costs under the weights.
+
+        What edges weigh comes in the shape of block · W.
+        """
         for start, block in zip(self._starts, self.blocks, strict=True):
-            yield block, self.loss.prices(np.ascontiguousarray(block @ W), start)
+            scores = np.ascontiguousarray(block @ W)
+            prices = self.loss.prices(scores.reshape(-1, self.loss.n_labels), start)
+            into, out_of = (
+                each.reshape(scores.shape) for each in (prices.into, prices.out_of)
+            )
+            yield block, EdgePrices(prices.losses, into, out_of)
 
     def slope(self, W: Floats) -> tuple[float, Floats]:
         """The loss L and its gradient Xᵀ(into − out_of), of the shape of W."""
@@ -67,11 +95,78 @@ class DocumentLoss:
         return value, gradient
 
     def curvature(self) -> Floats:
-        """Bound the diagonal of L's curvature at W = 0 by Σ_i x² (into + out_of)."""
+        """Bound the diagonal of L's curvature at W = 0 by Σ_i x² (into + out_of).
+
+        Where labels share features, it may be twice as much.
+        """
         total = np.zeros(self.shape)
         for block, prices in self.priced(np.zeros(self.shape)):
             total += block.multiply(block).T @ (prices.into + prices.out_of)
         return total
+
+    def widest(self) -> float:
+        """ρ = max over edges of Σ_j |π_j|: twice the largest Σ_w |h_w(x)|.
+
+        An edge touches the weights of its two labels.
+        """
+        sums = [float(abs(block).sum(axis=1).max()) for block in self.blocks]
+        return 2.0 * max(sums, default=0.0)
+
+    def pulls(self, W: Floats) -> tuple[float, Floats, Floats]:
+        """L, W+_j = Σ q π_j / s over π_j > 0, and W−_j over π_j < 0.
+
+        Where features are not negative, W+ = Xᵀ·into and W− = Xᵀ·out_of.
+        """
+        loss, down, up = 0.0, np.zeros(self.shape), np.zeros(self.shape)
+        for block, prices in self.priced(W):
+            loss += float(prices.losses.sum())
+            signed = bool((block.data < 0).any())
+            positive = block.maximum(0.0) if signed else block
+            down += positive.T @ prices.into
+            up += positive.T @ prices.out_of
+            if signed:
+                negative = (-block).maximum(0.0)
+                down += negative.T @ prices.out_of
+                up += negative.T @ prices.into
+        return loss, down, up
+
+
+class EdgeLoss:
+    """The loss of features h(x, y), by edges: π = h(x, term) − h(x, init), listed.
+
+    Where labels share features, what an edge pulls at is not the sum of what its ends
+    do. Memory is that of the features of all edges.
+
+    rows : h of the first document's labels, of the second's, …;  loss : all of whose
+    edges are listed (``loss_from(…, edges=True)``).
+    """
+
+    def __init__(self, rows: Rows, loss: LogLinearLoss) -> None:
+        H, listed = rows.to_scipy().astype(np.float64), loss.listed
+        self.n_documents, self.shape = len(loss), (rows.width, 1)
+        groups, sizes = np.diff(listed.starts), np.diff(listed.group_starts)
+        owner = np.repeat(np.arange(len(loss)), groups)  # of each group
+        self.group = np.repeat(np.arange(len(owner)), sizes)  # of each edge
+        self.shares = 1.0 / groups[owner]
+        first = owner[self.group] * loss.n_labels
+        self.log_weights = listed.log_weights
+        self.pi = H[first + listed.terms] - H[first + listed.inits]
+        self.positive, self.negative = self.pi.maximum(0.0), (-self.pi).maximum(0.0)
+
+    def widest(self) -> float:
+        """ρ = max over edges of Σ_j |π_j|."""
+        return float(abs(self.pi).sum(axis=1).max()) if self.pi.shape[0] else 0.0
+
+    def pulls(self, W: Floats) -> tuple[float, Floats, Floats]:
+        """L, W+_j = Σ q π_j / s over π_j > 0, and W−_j over π_j < 0."""
+        z = np.ravel(self.pi @ W) + self.log_weights
+        top = np.zeros(len(self.shares))
+        np.maximum.at(top, self.group, z)
+        powers = np.exp(z - top[self.group])
+        sums = np.exp(-top) + np.bincount(self.group, powers, len(top))
+        loss = float(self.shares @ (top + np.log(sums)))
+        q = (powers * (self.shares / sums)[self.group])[:, np.newaxis]
+        return loss, self.positive.T @ q, self.negative.T @ q
 
 
 def penalty(W: Floats, kind: str) -> tuple[float, Floats]:
@@ -254,32 +349,17 @@ class LossState:
         return np.asarray(np.clip(0.5 * ratio, -LARGEST_STEP, LARGEST_STEP))
 
 
-def widest(documents: DocumentLoss, C: float | None = None) -> float:
-    """ρ = max over edges of Σ_j |π_j|: twice the largest Σ_w |h_w(x)|.
+def widest(documents: Pulled, C: float | None = None) -> float:
+    """ρ of the documents; the edges of a penalty have Σ|π| = 1."""
+    return max(documents.widest(), 0.0 if C is None else 1.0)
 
-    An edge touches the weights of its two labels. The penalty's edges have Σ|π| = 1.
+
+def survey(documents: Pulled, W: Floats, C: float | None = None) -> LossState:
+    """Weigh the edges under W: the loss and the pulls W+ and W−.
+
+    With C, the "natural" penalty over C is part of the objective.
     """
-    sums = [float(abs(block).sum(axis=1).max()) for block in documents.blocks]
-    return max(2.0 * max(sums, default=0.0), 0.0 if C is None else 1.0)
-
-
-def survey(documents: DocumentLoss, W: Floats, C: float | None = None) -> LossState:
-    """Weigh the edges under W: W+_j = Σ q π_j / s over π_j > 0, W−_j over π_j < 0.
-
-    Where features are not negative, W+ = Xᵀ·into and W− = Xᵀ·out_of. With C, the
-    "natural" penalty over C is part of the objective.
-    """
-    loss, down, up = 0.0, np.zeros(documents.shape), np.zeros(documents.shape)
-    for block, prices in documents.priced(W):
-        loss += float(prices.losses.sum())
-        signed = bool((block.data < 0).any())
-        positive = block.maximum(0.0) if signed else block
-        down += positive.T @ prices.into
-        up += positive.T @ prices.out_of
-        if signed:
-            negative = (-block).maximum(0.0)
-            down += negative.T @ prices.out_of
-            up += negative.T @ prices.into
+    loss, down, up = documents.pulls(W)
     objective = loss
     if C is not None:
         size, slope = penalty(W, "natural")
@@ -289,9 +369,7 @@ def survey(documents: DocumentLoss, W: Floats, C: float | None = None) -> LossSt
     return LossState(loss, objective, down, up)
 
 
-def smoothing_of(
-    smoothing: Smoothing, documents: DocumentLoss, C: float | None
-) -> float:
+def smoothing_of(smoothing: Smoothing, documents: Pulled, C: float | None) -> float:
     """The number that stands for a smoothing; refuse what is not known."""
     if smoothing == "auto":
         return 0.0 if C is not None else 1.0 / max(1, documents.n_documents)
@@ -304,7 +382,7 @@ def smoothing_of(
 
 
 def boost(
-    documents: DocumentLoss,
+    documents: Pulled,
     smoothing: Smoothing = "auto",
     *,
     C: float | None = None,

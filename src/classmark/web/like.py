@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Depends, Form, Path, Query, Request
 from fastapi.responses import FileResponse, HTMLResponse, Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field
 from starlette.background import BackgroundTask
 
 from classmark.examples.screening import StoppingRule
@@ -38,7 +38,43 @@ METHODS = (
 ENDINGS = (".csv", ".jsonl", ".run", ".ris", ".bib", ".tsv")
 
 
-class SearchForm(BaseModel):
+def _blank(value: Any) -> Any:
+    return None if value == "" else value
+
+
+T = TypeVar("T")
+Chosen = Annotated[T | None, BeforeValidator(_blank)]
+
+
+class QueryParams(BaseModel):
+    """Parameters of the learned query besides its method, those that are chosen."""
+
+    k: Chosen[Annotated[int, Field(ge=1)]] = Field(
+        default=None,
+        description="of precision@k and recall@k; else the number of examples",
+    )
+    sample: Chosen[Annotated[int, Field(ge=1)]] = Field(
+        default=None,
+        description="how many of the other documents to learn from; else all",
+    )
+    kernel: Chosen[Literal["linear", "polynomial", "rbf"]] = None
+    gamma: Chosen[Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(
+        default=None, description="of rbf and polynomial; else 1"
+    )
+    degree: Chosen[Annotated[int, Field(ge=1)]] = Field(
+        default=None, description="of polynomial; else 2"
+    )
+    coef0: Chosen[Annotated[float, Field(allow_inf_nan=False)]] = Field(
+        default=None, description="of polynomial; else 1"
+    )
+
+    def chosen(self) -> dict[str, Any]:
+        """Those that are not left out."""
+        values = {name: getattr(self, name) for name in QueryParams.model_fields}
+        return {name: value for name, value in values.items() if value is not None}
+
+
+class SearchForm(QueryParams):
     """What a search is to begin with, as the form has it."""
 
     name: str = ""
@@ -59,7 +95,7 @@ class SearchForm(BaseModel):
             tuple(dict.fromkeys([*ids, *self.ticked])), (),
             {"text 1": self.text} if self.text.strip() else {},
             self.category.strip() or None, self.name, self.method,
-            rule=rule if self.goal == "all" else None,
+            rule=rule if self.goal == "all" else None, params=self.chosen(),
         )  # fmt: skip
 
 
@@ -213,7 +249,7 @@ def search_named(
 SearchNumber = Annotated[int, Depends(search_named)]
 
 
-class NewSearchBody(fields.Body):
+class NewSearchBody(QueryParams, fields.Body):
     """What a search begins with: documents, texts of your own, or a category."""
 
     name: Annotated[str, Field(max_length=200)] = ""
@@ -292,7 +328,7 @@ def begin(me: Classifier, body: NewSearchBody, top: fields.Top = 20) -> SearchVi
     rule = StoppingRule(body.target, body.error)
     start = SearchStart(
         body.examples, body.no, body.texts, body.category or None, body.name,
-        body.method, rule=rule if body.screening else None,
+        body.method, rule=rule if body.screening else None, params=body.chosen(),
     )  # fmt: skip
     number = open_searches.begin_for(me.desk, me.name, start)
     return open_searches.show(me.desk, number, top)

@@ -143,6 +143,10 @@ WORDS: Mapping[str, tuple[str, str]] = {
         "give more examples, or begin a search that learns in another way",
         "give more examples, or begin a search with another method",
     ),
+    "leave --terms, --explain and --weights": (
+        "rank without words and reasons",
+        "rank without words and reasons",
+    ),
     "give --examples, --file or --category": (
         "name a document, or paste a text",
         "give examples, texts or a category",

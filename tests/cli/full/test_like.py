@@ -63,6 +63,20 @@ def test_yes_no_undo_and_redo(shelf):
     assert [(row["search"], row["yes"]) for row in rows] == [("bees", 1)]
 
 
+def test_the_k_a_sample_and_a_kernel_are_options(shelf, run):
+    how = ("--method", "recall@k", "--k", 5, "--sample", 100, "--kernel", "rbf")
+    out = shelf("-e", BEES[0], "--name", "bees", *how, "--gamma", 0.5, "-k", 2)
+    options = "recall@k, C = 100, k = 5, sample = 100, kernel = rbf, gamma = 0.5"
+    assert options in " ".join(out.split())
+    assert "no reasons are shown" in out
+    code, _, err = run("like", "-e", BEES[0], "--k", 5)
+    assert code == 2
+    assert "k is of precision@k and recall@k, not of auto" in err
+    code, _, err = run("like", "--name", "bees", "--weights", "bees.tsv")
+    assert code == 2
+    assert "kernel rbf has no weights of words" in err
+
+
 def test_a_category_and_a_file_of_ones_own(shelf, tmp_path):
     (tmp_path / "mine.txt").write_text("Swarms of bees and the queen in her hive.")
     out = shelf("--file", "mine.txt", "-k", 5, "--json")
@@ -189,6 +203,7 @@ def test_online_searches_read_the_index_alone(shelf, run):
         (("--no", BEES[0]), "learns from examples"),
         (("--examples", BEES[0], "--terms", "0"), "terms is 0"),
         (("--examples", BEES[0], "--no", BEES[0]), "yes and no: say one"),
+        (("--examples", BEES[0], "--sample", "9"), "leave sample out"),
     ],
 )
 def test_online_mistakes_are_one_line(shelf, run, words, message):

@@ -289,3 +289,62 @@ def test_an_id_may_hold_commas(project):
     assert ids(
         like(project, {"examples": ids_of(["b1,b2"], "--examples", project.store)}, k=1)
     )[0].startswith("d")
+
+
+def test_the_k_the_sample_and_the_kernel_of_a_search_are_remembered(project):
+    params = {"k": 2, "kernel": "rbf", "gamma": 0.5}
+    how = said("b1", "b2", method="precision@k", params=params)
+    found = like(project, how, name="curved")
+    assert found.params == params
+    assert len({hit.score for hit in found.hits}) > 1
+    assert found.query == {}
+    assert not any(hit.parts for hit in found.hits)
+    assert "no reasons are shown" in found.notes[0]
+    assert found.nonzero > 0
+    again = like(project, name="curved")
+    assert [hit.score for hit in again.hits] == [hit.score for hit in found.hits]
+    flat = like(project, said(params={"kernel": "linear"}), name="curved")
+    assert flat.params == {"k": 2, "kernel": "linear"}
+    assert flat.query
+    other = like(project, said(method="rocchio"), name="curved")
+    assert other.params == {}
+    few = like(project, said(method="balanced", params={"sample": 3}), name="curved")
+    assert few.params == {"sample": 3}
+    assert few.as_json()["params"] == {"sample": 3}
+
+
+def test_a_search_with_a_kernel_has_nothing_to_say_of_words(project, tmp_path):
+    how = said("b1", method="balanced", params={"kernel": "polynomial", "degree": 3})
+    search = opened(project, how, name="curved")
+    with pytest.raises(Mistake, match="kernel polynomial has no weights of words"):
+        search.explain("b3")
+    with pytest.raises(Mistake, match="use the linear one"):
+        export_weights(search, tmp_path / "words.tsv")
+    with pytest.raises(Mistake, match="leave --terms"):
+        opened(project, said(terms=3), name="curved")
+    assert "kernel = polynomial" in search.view(3).learned
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"params": {"k": 3}}, "k is of precision@k and recall@k, not of auto"),
+        ({"method": "centroid", "params": {"sample": 3}}, "not of centroid"),
+        ({"params": {"kernel": "rbf"}}, "kernel is of centroid and rocchio and"),
+        ({"method": "balanced", "params": {"gamma": 2.0}}, "of polynomial and rbf"),
+        (
+            {"method": "balanced", "params": {"kernel": "rbf", "degree": 2}},
+            "degree is of polynomial, not of rbf",
+        ),
+        ({"method": "balanced", "params": {"kernel": "tanh"}}, "'tanh' is not known"),
+        (
+            {"method": "balanced", "params": {"kernel": "rbf", "gamma": -1.0}},
+            "gamma is -1.0: give a number over 0",
+        ),
+        ({"method": "recall@k", "params": {"k": 99}}, "a number from 1 to 10"),
+    ],
+)
+def test_parameters_without_effect_or_sense_are_refused(project, how, message):
+    with pytest.raises(Mistake, match=re.escape(message)):
+        like(project, said("b1", "b2", **how), name="new")
+    assert list_likes(project).rows == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -44,8 +44,8 @@ class ExampleRanking:
     """The documents that a learned query ranks best, and the query.
 
     method, C : how it was learned;  examples, yes, no : from how many;  nonzero : how
-    many terms have a weight;  query : its heaviest words;  documents : how many were
-    ranked.
+    many terms have a weight, or documents under a kernel;  query : its heaviest words;
+    documents : how many were ranked;  params : how else it was learned, those chosen.
     """
 
     search: str
@@ -59,6 +59,12 @@ class ExampleRanking:
     documents: int
     hits: Sequence[DocumentHit]
     notes: Sequence[str] = ()
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def learned(self) -> str:
+        """How it was learned: the method and what was chosen."""
+        return learned(self.method, self.C, self.params)
 
     def as_json(self) -> dict[str, Any]:
         """The same as programs read it."""
@@ -66,6 +72,17 @@ class ExampleRanking:
         del values["hits"]
         notes, hits = values.pop("notes"), [hit_as_json(hit) for hit in self.hits]
         return {**values, "found": hits, "notes": notes}
+
+
+def learned(method: str, C: float | None, params: Mapping[str, Any]) -> str:
+    """How a query was learned, in a line.
+
+    >>> learned("recall@k", 100.0, {"k": 5, "kernel": "rbf"})
+    'recall@k, C = 100, k = 5, kernel = rbf'
+    """
+    chosen = {"C": None if C is None else f"{C:g}", **params}
+    parts = [f"{name} = {value}" for name, value in chosen.items() if value is not None]
+    return ", ".join([method, *parts])
 
 
 def hit_as_json(hit: DocumentHit) -> dict[str, Any]:
@@ -388,29 +405,57 @@ class ExampleSearch(OpenSearch):
         """The best k by their scores, of ``left`` that are not marked."""
         acts = Counter(self.marks.values())
         notes = [] if self.terms_kept is None else [self._cut_note(k)]
-        if not self.weights.any():
+        if not self.has_weights:
+            notes.append(f"{self._without()}: no reasons are shown")
+        elif not self.weights.any():
             remedy = worded("give more examples, or --method")
             notes.append(f"the query has no weights, so all score alike: {remedy}")
         return ExampleRanking(
             self.search.name, self.query.method_, self.query.C_,
             acts["example"] + len(self.texts), acts["yes"], acts["no"],
-            int(np.count_nonzero(self.weights)), self.heaviest(self.weights), left,
+            int(np.count_nonzero(self.weights)) or self.query.nonzero_,
+            self.heaviest(self.weights), left,
             self.best(scores, self.weights, k, snippets=snippets), tuple(notes),
+            self.params,
         )  # fmt: skip
 
     def view(self, k: int) -> SearchView:
         """The search as it is shown, with the best k documents not marked yet."""
         left = len(self.scores) - len(self.marks)
-        C = "" if self.query.C_ is None else f", C = {self.query.C_:g}"
-        learned = f"{self.query.method_}{C}"
+        how = learned(self.query.method_, self.query.C_, self.params)
         if left <= 0:
-            return self._view(learned, left, ())
+            return self._view(how, left, ())
         ranking = self.rank(k, snippets=True)
-        return self._view(learned, left, ranking.hits, notes=tuple(ranking.notes))
+        return self._view(how, left, ranking.hits, notes=tuple(ranking.notes))
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The parameters of the query that were chosen, besides method and C."""
+        return dict(self.search.settings.get("params", {}))
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether the query is a weight a term, as it is without a kernel."""
+        return bool(self.params.get("kernel", "linear") == "linear")
+
+    def require_weights(self) -> None:
+        """Refuse what is a matter of terms where the query has a kernel."""
+        if not self.has_weights:
+            remedy = worded("leave --terms, --explain and --weights")
+            raise Mistake(f"{self._without()}: use the linear one, or {remedy}")
+
+    def explain(self, document: str) -> ScoreReasons:
+        """Every term's part of a document's score."""
+        self.require_weights()
+        return super().explain(document)
 
     def query_weights(self) -> Floats:
-        """The weights of the learned query, shape (terms,)."""
+        """The weights of the learned query, shape (terms,); zeros under a kernel."""
         return self.weights
+
+    def _without(self) -> str:
+        kernel = self.params["kernel"]
+        return f"a query with the kernel {kernel} has no weights of words"
 
     def learn(self) -> None:
         """Learn from all that holds, from the start."""
@@ -430,7 +475,9 @@ class ExampleSearch(OpenSearch):
         if len(labelled) >= len(self.vectors.ids):
             labelled = labelled[:0]  # some rows have to be left unlabelled
         settings = self.search.settings
-        self.query = ExampleQuery(settings.get("method", "auto"), settings.get("C"))
+        self.query = ExampleQuery(
+            settings.get("method", "auto"), settings.get("C"), **self.params
+        )
         self.query.fit(P, self.vectors.rows, N, known=labelled)
         self._steps: list[set[str]] = []
         self._read_examples()
@@ -473,9 +520,12 @@ class ExampleSearch(OpenSearch):
         query: Any = self.query
         self._whole = self.scores = self._scores_by(query)
         if self.terms_kept is not None:
+            self.require_weights()
             query = self.query.cut(self.terms_kept)
             self.scores = self._scores_by(query)
-        self.weights = np.asarray(query.coef_, np.float64)
+        self.weights = np.zeros(self.vectors.rows.width)
+        if self.has_weights:
+            self.weights = np.asarray(query.coef_, np.float64)
 
     def _scores_by(self, query: Any) -> Floats:
         return np.asarray(query.decision_function(self.vectors.rows), np.float64)

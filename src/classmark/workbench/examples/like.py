@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from classmark.arrays import Rows
+from classmark.examples.query import require_effect
 from classmark.formats import guess_format, read_records
 from classmark.formats.citations import write_bibtex, write_ris
 from classmark.formats.records import Reference
@@ -70,7 +71,8 @@ class SearchStart:
     no documents, by name;  category : documents assigned to it are examples, those
     rejected from it are not wanted;  name : None for a number;  method, C : how to
     learn, None as before (a method without a C brings its own);  rule : of a screening,
-    None for a search.
+    None for a search;  params : of ``ExampleQuery``, those chosen besides method and C:
+    k, sample, kernel, gamma, degree, coef0.
     """
 
     examples: tuple[str, ...] = ()
@@ -81,6 +83,7 @@ class SearchStart:
     method: str | None = None
     C: float | None = None
     rule: StoppingRule | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def has_examples(self) -> bool:
@@ -164,6 +167,9 @@ def begin(
             kind, settings = searches.LIKE, _with_start({}, start)
             last = "SELECT coalesce(max(number), 0) FROM searches"
             name = start.name or f"search-{store.run(last).fetchone()[0] + 1}"
+        elif start.params:
+            names = ", ".join(start.params)
+            raise Mistake(f"a screening learns in its own way: leave {names} out")
         else:
             kind = searches.SCREEN
             number = len(searches.list_searches(store, kind)) + 1
@@ -177,7 +183,7 @@ def begin(
             }
         search = searches.begin_search(store, name, settings, kind=kind, who=who)
         _add_examples(store, search, start, who)
-        if rule is None and start.method not in {None, QUICK}:
+        if rule is None and (start.params or start.method not in {None, QUICK}):
             ExampleSearch(project, search, vectors)
     return search
 
@@ -201,6 +207,11 @@ def open_example_search(
     tolerance.
     """
     start, answers, store = start or SearchStart(), answers or Answers(), project.store
+    if machines is not None and start.params.get("kernel", "linear") != "linear":
+        raise Mistake(
+            "a kernel needs all documents at hand: use the linear one, or learn "
+            "without machines"
+        )
     if not start.has_examples:
         searches.open_search(store, start.name)
     vectors = spread_vectors(project, machines)
@@ -236,12 +247,23 @@ def list_likes(project: Project) -> Table:
 
 
 def _with_start(settings: Mapping[str, Any], start: SearchStart) -> dict[str, Any]:
-    """Settings with the method, C and texts that a start has."""
+    """Settings with the method, C, texts and further parameters that a start has.
+
+    A method brings its own C and parameters, a kernel its own shape.
+    """
     if start.C is not None and not 0 < start.C < np.inf:
         raise Mistake(f"C is {start.C}: give a number above 0")
     changes: dict[str, Any] = {} if start.C is None else {"C": start.C}
     if start.method is not None:
         changes = {"method": start.method, "C": start.C}
+    method = changes.get("method", settings.get("method", QUICK))
+    before = {} if start.method is not None else dict(settings.get("params", {}))
+    if "kernel" in start.params:
+        before = {name: before[name] for name in before if name in {"k", "sample"}}
+    if params := {**before, **start.params}:
+        require_effect(method, params)
+    if params or settings.get("params"):
+        changes["params"] = params
     if start.texts:
         changes["texts"] = {**settings.get("texts", {}), **start.texts}
     return {**settings, **changes}
@@ -362,14 +384,18 @@ def _online(
 ) -> ExampleRanking:
     from classmark.examples.query import TERMS, Online
 
-    method, no = start.method or "auto", list(answers.no)
+    method, no, params = start.method or "auto", list(answers.no), start.params
+    require_effect(method, params)
+    if params and (machines is None or "kernel" in params):
+        chosen = ", ".join(params if machines is None else ["kernel"])
+        raise Mistake(f"an index answers without them: leave {chosen} out")
     positive = list(dict.fromkeys([*start.examples, *answers.yes]))
     searches.acts_of(positive, no)
     finder: Any = Online(index)
     if machines is not None:
         from classmark.machines.rows import Offline
 
-        finder = Offline(index, machines)
+        finder = Offline(index, machines, params)
     elif terms is None:
         terms = TERMS
     results = finder.find(positive, k, no, method, start.C, terms)
@@ -386,7 +412,7 @@ def _online(
         "online" if machines is None else "index", method, start.C,
         len(start.examples), len(answers.yes), len(no), len(weights),
         {name: weights[name] for name in heaviest},
-        len(index) - len({*positive, *no}), hits,
+        len(index) - len({*positive, *no}), hits, params=params,
     )  # fmt: skip
 
 
@@ -438,6 +464,7 @@ def require_target(path: Path, endings: tuple[str, ...] = ENDINGS) -> None:
 def export_weights(search: ExampleSearch, path: Path) -> int:
     """Write the learned query as readable weights; return how many."""
     require_target(path, OF_WEIGHTS)
+    search.require_weights()
     vectorizer, weights = search.vectors.vectorizer, search.weights
     query = QueryWeights(
         str(vectorizer.analyzer_), vectorizer.weighting, str(vectorizer.norm),

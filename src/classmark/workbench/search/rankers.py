@@ -220,7 +220,7 @@ def rerank(
     scores = ranker.scores(raw)
     best = np.argsort(-scores, kind="stable")[: options.k].tolist()
     hits = [candidates[at]._replace(score=float(scores[at])) for at in best]
-    explain = not ranker.trees if options.explain is None else options.explain
+    explain = ranker.is_sum if options.explain is None else options.explain
     if not explain:
         return hits, {}, note
     parts = ranker.parts(raw)

@@ -263,17 +263,18 @@ def _reranker(
     facts: Mapping[str, Any],
 ) -> Reranker:
     ranker, candidates = learned.ranker, learned.candidates
-    linear = training.is_linear(learned)
+    trees = getattr(ranker, "booster_", None)
+    weights = np.empty(0) if trees else getattr(ranker, "weights_", None)
     return Reranker(
         learner,
         candidates.names,
-        np.asarray(ranker.coef_, np.float64).ravel() if linear else np.empty(0),
+        np.asarray(ranker.coef_ if weights is None else weights, np.float64),
         candidates.recipe,
         learned.tuned.choice,
         training.CANDIDATES,
         tuple(index.fields),
         str(index.analyzer),
-        "" if linear else ranker.booster_.model_to_string(),
+        trees.model_to_string() if trees else "",
         facts,
     )
 

@@ -78,7 +78,7 @@ def _visit_document(
     tau: Any, buffers: Any,
 ) -> Any:  # fmt: skip
     """One step on each group of a document; return Σ cap · slack before the steps."""
-    (f, delta, level), caps, cost = marks, layers.caps, 0.0
+    (f, delta, level), caps, cost, a = marks, layers.caps, 0.0, a[: max(1, len(above))]
     if code == SVM:
         return visit_svm(
             a[0], f, tau, delta, level, q, learn, caps, layers.rest_caps
@@ -180,9 +180,8 @@ def implicit_pass(
             else:
                 load_duals(a, mine, label, alpha)
                 cost += _visit_document(
-                    code, a[: len(mine)], (f, delta, level), above, q, learn, layers,
-                    tau, room[2],
-                )  # fmt: skip
+                    code, a, (f, delta, level), above, q, learn, layers, tau, room[2]
+                )
                 store_duals(a, mine, label, alpha, used)
         _unmark(level, above)
         costs[i] = cost

@@ -209,6 +209,23 @@ def with_threshold(graph: PreferenceGraph) -> PreferenceGraph:
     )
 
 
+def without_threshold(graph: PreferenceGraph) -> PreferenceGraph:
+    """The graph without the edges that name the threshold.
+
+    >>> without_threshold(PreferenceGraph.against_threshold(2, [1], edges=[(1, 0)]))
+    ... # doctest: +ELLIPSIS
+    PreferenceGraph(n_labels=2, thresholds=False, ...)
+    """
+    if not graph.thresholds:
+        return graph
+    edges = [
+        (*edge, weight)
+        for edge, weight in graph.edge_weights().items()
+        if graph.threshold not in edge
+    ]
+    return PreferenceGraph(graph.n_labels, edges)
+
+
 def amended(graph: PreferenceGraph, edges: Mapping[Edge, float]) -> PreferenceGraph:
     """The graph with weighted edges added, each in place of the one it contradicts.
 

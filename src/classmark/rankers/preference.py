@@ -20,6 +20,7 @@ from classmark.preferences.graph import (
     short_name,
     weighted_groups,
     with_threshold,
+    without_threshold,
 )
 from classmark.preferences.labels import (
     are_layered,
@@ -75,15 +76,12 @@ def grouped(
     """
     if not thresholds:
         return weighted_groups(graph, losses, shares)
-    both, last = with_threshold(graph), graph.n_labels
-    edges = [(*edge, weight) for edge, weight in both.edge_weights().items()]
-    among = PreferenceGraph(last, [edge for edge in edges if last not in edge[:2]])
-    against = PreferenceGraph(
-        last, [edge for edge in edges if last in edge[:2]], thresholds=True
-    )
-    groups, weights = weighted_groups(among, losses, shares)
-    alone, prices = weighted_groups(against, ["disagreement"], shares)
-    return groups + alone, weights + prices
+    whole = with_threshold(graph)
+    groups, weights = weighted_groups(without_threshold(whole), losses, shares)
+    alone, prices = weighted_groups(whole, ["disagreement"], shares)
+    against = [at for at, (edge,) in enumerate(alone) if whole.threshold in edge]
+    groups += [alone[at] for at in against]
+    return groups, weights + [prices[at] for at in against]
 
 
 def lesson_of(

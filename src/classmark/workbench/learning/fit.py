@@ -9,11 +9,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from classmark.preferences.graph import Edge, PreferenceGraph, amended
+from classmark.formats.records import THRESHOLD
+from classmark.preferences.graph import (
+    Edge,
+    PreferenceGraph,
+    amended,
+    with_threshold,
+)
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake, TooLittleMemory, worded
 from classmark.progress import spreader
 from classmark.rankers.text_ranker import TextRanker, learner
+from classmark.solvers.preference import THRESHOLDS
 from classmark.solvers.preference_live import LIVE
 from classmark.taxonomy.tree import ACTIVE, Category, taxonomy_of
 from classmark.validation import byte_size
@@ -56,6 +63,7 @@ OPTIONS = {
     "policy": "use --strategy pruned",
     "bold": "use --strategy pruned",
     "C": "use --learner plm or loglinear",
+    "thresholds": "use --learner plm, with --strategy plain or flat and the base svm",
 }
 
 
@@ -135,7 +143,7 @@ def require(learning: LearningSettings) -> None:
     from classmark.hierarchies.pruning import CHOOSERS
 
     choices = {"strategy": STRATEGIES, "base": BASES, "policy": CHOOSERS}
-    choices["norm"] = NORMS
+    choices |= {"norm": NORMS, "thresholds": ("none", *THRESHOLDS)}
     for name, values in choices.items():
         if (value := getattr(learning, name)) not in values:
             raise Mistake(f"{name} {value!r} is not known: use {', '.join(values)}")
@@ -186,10 +194,11 @@ def _used(settings: LearningSettings, *, tree: bool) -> set[str]:
     """Those of ``OPTIONS`` that the settings look at."""
     if settings.learner != LEARNER:
         return NOTED.get(settings.learner, set())
+    learned = {"loss", "thresholds"}
     by_strategy = {
-        "auto": {"loss", "base", "policy", "bold"} if tree else {"loss"},
-        PLAIN: {"loss"},
-        FLAT: {"base"} if settings.base != "svm" else {"base", "loss"},
+        "auto": {"loss", "base", "policy", "bold", "thresholds"} if tree else learned,
+        PLAIN: learned,
+        FLAT: {"base"} if settings.base != "svm" else {"base", *learned},
         TOP_DOWN: {"base"},
         PRUNED: {"base", "policy", "bold"},
     }
@@ -237,7 +246,11 @@ def bytes_text(size: float) -> str:
 
 
 def lesson(
-    record: JudgedRecord, number: Mapping[str, int], grades: str = "equal"
+    record: JudgedRecord,
+    number: Mapping[str, int],
+    grades: str = "equal",
+    *,
+    thresholds: bool = False,
 ) -> Lesson | None:
     """What one document teaches: its label numbers, a graph, or nothing.
 
@@ -247,7 +260,8 @@ def lesson(
     category is below the labels as all others are; where there is no label, below the
     threshold. An explicit preference is added; where it contradicts the labels, it
     replaces what they say of its two categories. A document set aside teaches nothing.
-    number : of each category, from 0 to as many as there are.
+    number : of each category, from 0 to as many as there are;  thresholds : whether the
+    edges that are listed say of every category whether it belongs, as labels do.
 
     >>> from classmark.corpus.documents import Document
     >>> labels = {"a": 1.0, "b": 2.0}
@@ -259,8 +273,9 @@ def lesson(
         raise Mistake(f"grades is {grades!r}: use {' or '.join(GRADES)}")
     if not teaches(record):
         return None
+    item = {THRESHOLD: len(number)} | dict(number)
     edges: dict[Edge, float] = {
-        (number[winner], number[loser]): weight
+        (item[winner], item[loser]): weight
         for (winner, loser), weight in record.preferences.items()
     }
     if not record.labels:
@@ -278,14 +293,21 @@ def lesson(
     for name, key in keys.items():
         levels[number[name]] = 1 + ranks.index(key)
     levels[[number[name] for name in record.unsure if name in number]] = -1
-    return amended(PreferenceGraph(len(number), levels=levels), edges)
+    graph = PreferenceGraph(len(number), levels=levels)
+    return amended(with_threshold(graph) if thresholds and edges else graph, edges)
 
 
 def taught(
-    records: Sequence[JudgedRecord], number: Mapping[str, int], grades: str = "equal"
+    records: Sequence[JudgedRecord],
+    number: Mapping[str, int],
+    grades: str = "equal",
+    *,
+    thresholds: bool = False,
 ) -> list[PreferenceGraph] | None:
     """The lessons of documents as graphs, or None where all are labels alone."""
-    lessons = [lesson(record, number, grades) for record in records]
+    lessons = [
+        lesson(record, number, grades, thresholds=thresholds) for record in records
+    ]
     if not any(isinstance(each, PreferenceGraph) for each in lessons):
         return None
     return [
@@ -306,6 +328,7 @@ def teaches(record: JudgedRecord, *, graphs: bool = True) -> bool:
 def spoken_of(record: JudgedRecord) -> set[str]:
     """The categories its lesson must name."""
     names = {*record.labels, *(n for pair in record.preferences for n in pair)}
+    names -= {THRESHOLD} - record.labels.keys()
     return names if record.labels else names | record.rejected
 
 
@@ -324,10 +347,16 @@ def to_learn_from(
     """
     training = (record for record in records if part_of(record) != TEST)
     if not ranker.takes_thresholds:
-        training = (replace(record, rejected=frozenset()) for record in training)
+        training = map(_among_categories, training)
     return [
         record for record in training if teaches(record, graphs=ranker.takes_graphs)
     ]
+
+
+def _among_categories(record: JudgedRecord) -> JudgedRecord:
+    """The record without what compares categories with thresholds."""
+    pairs = {p: w for p, w in record.preferences.items() if THRESHOLD not in p}
+    return replace(record, rejected=frozenset(), preferences=pairs)
 
 
 def part_of(record: JudgedRecord) -> str:
@@ -340,6 +369,8 @@ def collected(
     records: Sequence[JudgedRecord],
     grades: str = "equal",
     categories: Sequence[Category] | None = None,
+    *,
+    thresholds: bool = False,
 ) -> LabelledTexts:
     """Texts and label numbers; every leaf is a category, and every label in use."""
     from classmark.evaluation.evaluate import LabelledTexts
@@ -357,7 +388,7 @@ def collected(
         [project.text_of(record) for record in records],
         [sorted(number[name] for name in record.labels) for record in records],
         names,
-        taught(records, number, grades),
+        taught(records, number, grades, thresholds=thresholds),
     )
 
 
@@ -481,6 +512,12 @@ def ranker_for(
     names = list(task.collection.categories)
     price = learning.C or NODE_C[learning.base]
     if strategy.descends:
+        if learning.learned_thresholds:
+            raise Mistake(
+                f"the strategy {strategy.name} learns no thresholds ({strategy.why}): "
+                f"use {worded('--strategy')} plain or flat with enough "
+                f"{worded('--memory')}, or {worded('--thresholds')} none"
+            )
         policy = cast("Policy", learning.policy)
         return TopDownRanker(
             task.tree,
@@ -513,6 +550,7 @@ def ranker_for(
         loss=learning.loss,
         tol=PRECISION,
         memory=learning.memory,
+        thresholds=learning.learned_thresholds,
     )
 
 
@@ -539,6 +577,7 @@ def new_ranker(learning: LearningSettings) -> LinearRanker:
             "center": learning.center or None,
             "tol": PRECISION,
             "memory": learning.memory,
+            "thresholds": learning.learned_thresholds,
         },
         "loglinear": {"loss": learning.loss, "C": price},
         "mmp": {"loss": 1, "passes": 5, "average": True},

@@ -10,12 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from classmark.formats.records import THRESHOLD
-from classmark.preferences.graph import (
-    Edge,
-    PreferenceGraph,
-    amended,
-    with_threshold,
-)
+from classmark.preferences.graph import Edge, PreferenceGraph, amended, with_threshold
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake, TooLittleMemory, worded
 from classmark.progress import spreader
@@ -99,6 +94,14 @@ class Strategy:
         """Whether documents go down the tree, node by node."""
         return self.name in DESCENDING
 
+    def require_no(self, thresholds: str | None) -> None:
+        """Refuse thresholds where documents go down the tree."""
+        if thresholds and self.descends:
+            raise Mistake(
+                f"strategy {self.name} ({self.why}) learns no thresholds: use "
+                f"{worded('--thresholds')} none, or more {worded('--memory')}"
+            )
+
 
 def choose(learning: LearningSettings, tree: Taxonomy, size: Size) -> Strategy:
     """Pick a strategy, or check the one that was asked for.
@@ -142,8 +145,8 @@ def require(learning: LearningSettings) -> None:
     from classmark.hierarchies.nodes import BASES
     from classmark.hierarchies.pruning import CHOOSERS
 
-    choices = {"strategy": STRATEGIES, "base": BASES, "policy": CHOOSERS}
-    choices |= {"norm": NORMS, "thresholds": ("none", *THRESHOLDS)}
+    choices: dict[str, Any] = {"strategy": STRATEGIES, "base": BASES, "norm": NORMS}
+    choices |= {"policy": CHOOSERS, "thresholds": ("none", *THRESHOLDS)}
     for name, values in choices.items():
         if (value := getattr(learning, name)) not in values:
             raise Mistake(f"{name} {value!r} is not known: use {', '.join(values)}")
@@ -196,7 +199,7 @@ def _used(settings: LearningSettings, *, tree: bool) -> set[str]:
         return NOTED.get(settings.learner, set())
     learned = {"loss", "thresholds"}
     by_strategy = {
-        "auto": {"loss", "base", "policy", "bold", "thresholds"} if tree else learned,
+        "auto": {"base", "policy", "bold", *learned} if tree else learned,
         PLAIN: learned,
         FLAT: {"base"} if settings.base != "svm" else {"base", *learned},
         TOP_DOWN: {"base"},
@@ -274,10 +277,8 @@ def lesson(
     if not teaches(record):
         return None
     item = {THRESHOLD: len(number)} | dict(number)
-    edges: dict[Edge, float] = {
-        (item[winner], item[loser]): weight
-        for (winner, loser), weight in record.preferences.items()
-    }
+    preferred = record.preferences.items()
+    edges: dict[Edge, float] = {(item[u], item[v]): w for (u, v), w in preferred}
     if not record.labels:
         listed = [(len(number), number[name]) for name in sorted(record.rejected)]
         graph = PreferenceGraph(len(number), listed, thresholds=bool(listed))
@@ -300,14 +301,11 @@ def lesson(
 def taught(
     records: Sequence[JudgedRecord],
     number: Mapping[str, int],
-    grades: str = "equal",
-    *,
-    thresholds: bool = False,
+    *grades: str,
+    **how: bool,
 ) -> list[PreferenceGraph] | None:
     """The lessons of documents as graphs, or None where all are labels alone."""
-    lessons = [
-        lesson(record, number, grades, thresholds=thresholds) for record in records
-    ]
+    lessons = [lesson(record, number, *grades, **how) for record in records]
     if not any(isinstance(each, PreferenceGraph) for each in lessons):
         return None
     return [
@@ -347,16 +345,8 @@ def to_learn_from(
     """
     training = (record for record in records if part_of(record) != TEST)
     if not ranker.takes_thresholds:
-        training = map(_among_categories, training)
-    return [
-        record for record in training if teaches(record, graphs=ranker.takes_graphs)
-    ]
-
-
-def _among_categories(record: JudgedRecord) -> JudgedRecord:
-    """The record without what compares categories with thresholds."""
-    pairs = {p: w for p, w in record.preferences.items() if THRESHOLD not in p}
-    return replace(record, rejected=frozenset(), preferences=pairs)
+        training = (record.among_categories() for record in training)
+    return [each for each in training if teaches(each, graphs=ranker.takes_graphs)]
 
 
 def part_of(record: JudgedRecord) -> str:
@@ -447,6 +437,7 @@ def fit(
     X = vectorizer.fit_transform([collection.texts[i] for i in chosen])
     size = Size(*X.shape, len(collection.categories), X.dtype.itemsize)
     strategy = choose(learning, _as_built(task, chosen), size)
+    strategy.require_no(learning.learned_thresholds)
     ranker = ranker_for(strategy, learning, task, vectorizer)
     lessons: Any = collection.lessons(ranker, chosen)
     shape = (X.shape[0], size.categories)
@@ -512,19 +503,12 @@ def ranker_for(
     names = list(task.collection.categories)
     price = learning.C or NODE_C[learning.base]
     if strategy.descends:
-        if learning.learned_thresholds:
-            raise Mistake(
-                f"the strategy {strategy.name} learns no thresholds ({strategy.why}): "
-                f"use {worded('--strategy')} plain or flat with enough "
-                f"{worded('--memory')}, or {worded('--thresholds')} none"
-            )
-        policy = cast("Policy", learning.policy)
         return TopDownRanker(
             task.tree,
             names,
             learning.base,
             price,
-            prune=policy if strategy.name == PRUNED else None,
+            prune=cast("Policy", learning.policy) if strategy.name == PRUNED else None,
             bold=learning.bold,
             memory=learning.memory,
         )

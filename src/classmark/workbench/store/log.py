@@ -10,7 +10,7 @@ import getpass
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -56,6 +56,11 @@ class JudgedRecord(Record):
     rejected: frozenset[str] = frozenset()
     unsure: frozenset[str] = frozenset()
     aside: bool = False
+
+    def among_categories(self) -> JudgedRecord:
+        """The record without what compares categories with thresholds."""
+        pairs = {p: w for p, w in self.preferences.items() if THRESHOLD not in p}
+        return replace(self, rejected=frozenset(), preferences=pairs)
 
 
 def sorted_out(statements: Mapping[str, tuple[str, float | None]]) -> dict[str, Any]:

@@ -450,8 +450,7 @@ class PreferenceRanker(LinearRanker):
         self.duality_gap_ = solution.relative_gap
         self.n_iter_ = solution.n_iter
         self.trace_ = solution.trace
-        listed = isinstance(problem, ExplicitDual | CompositeDual)
-        if self._thresholds or (listed and problem.has_threshold):
+        if self._thresholds or getattr(problem, "has_threshold", False):
             tau: Any = problem.tau  # type: ignore[union-attr]
             self.thresholds_ = np.broadcast_to(tau, problem.W.shape[1:]).copy()
         if self.kernel is not None and not isinstance(problem, SparseDual):

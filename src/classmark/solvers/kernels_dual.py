@@ -232,7 +232,7 @@ def coefficients(document: int, layers: Any, duals: Any, out: Any, tau: Any) -> 
 
 
 @compiled
-def _lists(mine: Any, label: int) -> bool:
+def _lists(mine: Any, label: Any) -> bool:
     """Whether a label is among those that a document has."""
     listed = False
     for m in range(len(mine)):

@@ -307,8 +307,8 @@ class ImplicitDual(Dual):
         parts, n_slots, _ = self.slots.shape
         listed = ranges(starts[documents], starts[documents + 1] - starts[documents])
         each = [listed + part * n_slots for part in range(parts)]
-        own = parts * n_slots + documents if len(self.own) else []
-        return np.concatenate([*each, own]).astype(np.int64)
+        own = parts * n_slots + documents[: len(self.own)]  # all, or none has any
+        return np.concatenate([*each, own])
 
     def _all_slots(self) -> Array:
         """All slots as one array, a copy where labels have thresholds."""

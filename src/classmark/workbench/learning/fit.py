@@ -302,10 +302,10 @@ def taught(
     records: Sequence[JudgedRecord],
     number: Mapping[str, int],
     *grades: str,
-    **how: bool,
+    thresholds: bool = False,
 ) -> list[PreferenceGraph] | None:
     """The lessons of documents as graphs, or None where all are labels alone."""
-    lessons = [lesson(record, number, *grades, **how) for record in records]
+    lessons = [lesson(r, number, *grades, thresholds=thresholds) for r in records]
     if not any(isinstance(each, PreferenceGraph) for each in lessons):
         return None
     return [

@@ -154,3 +154,25 @@ def test_what_was_learned_at_once_is_said(run, shelf):
     code, _, problem = run("rebuild")
     assert (code, problem.count("\n")) == (2, 1)
     assert "train --learner plm" in problem
+
+
+def test_thresholds_are_said_learned_and_shown(run, shelf):
+    assert shelf.exists()
+    code, out, _ = run("decide", "4", "--over", "bread:threshold", "--json")
+    assert json.loads(out)["said"] == "4: prefer bread over threshold"
+    code, _, err = run("decide", "4", "--assign", "threshold")
+    assert code == 2
+    assert "there is no category 'threshold'" in err
+    assert run("train", "--thresholds", "each")[0] == 2
+    code, _, err = run("train", "--thresholds", "category", "--learner", "rocchio")
+    assert code == 2
+    assert "--thresholds has no effect with the learner rocchio" in err
+    assert run("train", "--thresholds", "category", "--C", "10")[0] == 0
+    code, out, _ = run("suggest", "--text", "honey in the hive")
+    assert ", belongs" in out
+    assert ", doesn't belong" in out
+    found = json.loads(run("suggest", "--text", "honey in the hive", "--json")[1])
+    assert [each["belongs"] for each in found] == [True, False]
+    code, out, _ = run("place", "1", "--json")
+    (row,) = json.loads(out)
+    assert (row["kind"], row["category"]) == ("belongs", "bees")

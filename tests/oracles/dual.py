@@ -5,19 +5,22 @@ import numpy as np
 from oracles import groups
 
 
-def implicit_pass(order, X, levels, loss, caps, rest_caps, alpha, W):
+def implicit_pass(order, X, levels, loss, caps, rest_caps, alpha, W, tau=None):
     """One pass; ``alpha`` maps (loss, document, winner, loser) to duals."""
     k, costs = levels.shape[1], np.zeros(len(X))
+    tau = np.zeros(0) if tau is None else tau
     for i in order:
         f, q = X[i] @ W, X[i] @ X[i]
         delta, level = np.zeros(k), levels[i]
         for name in loss.split("-"):
-            costs[i] += _visit(name, i, f, delta, level, q, caps[i], rest_caps, alpha)
+            costs[i] += _visit(
+                name, i, f, delta, level, q, caps[i], rest_caps, alpha, tau
+            )
         W += np.outer(X[i], delta)
     return costs
 
 
-def _visit(name, i, f, delta, level, q, caps, rest_caps, alpha):
+def _visit(name, i, f, delta, level, q, caps, rest_caps, alpha, tau):
     k = len(f)
     above = np.flatnonzero(level > 0)
     a = np.zeros((k, k))
@@ -26,7 +29,7 @@ def _visit(name, i, f, delta, level, q, caps, rest_caps, alpha):
             a[u, v] = value
     cost = 0.0
     if name == "svm":
-        cost = groups.visit_svm(a[0], f, delta, level, q, caps, rest_caps)
+        cost = groups.visit_svm(a[0], f, tau, delta, level, q, True, caps, rest_caps)
     elif name == "dme":
         cap = caps[above].mean() if len(above) else 0.0
         for s in range(k):
@@ -83,6 +86,34 @@ def explicit_pass(order, X, document_groups, caps, alpha, W, tau=None):
         W += np.outer(X[i], delta[:k])
         tau += delta[k]
     return costs
+
+
+def preference_qp(psi, groups, C):
+    """min ½‖w‖² + C Σ_g ξ_g, w·ψ(p) ≥ 1 − ξ_g for p in g, ξ ≥ 0, by SLSQP: w, value.
+
+    psi : (preferences, d);  groups : the rows of psi in each group.
+    """
+    from scipy.optimize import minimize
+
+    d, n = psi.shape[1], len(groups)
+    slack = np.zeros((len(psi), n))
+    for g, members in enumerate(groups):
+        slack[members, g] = 1.0
+    assert (slack.sum(axis=1) == 1).all(), "a row for each group that it is in"
+    A = np.hstack([psi, slack])
+    start = np.append(np.zeros(d), np.ones(n))
+    pull = np.append(np.zeros(d), np.full(n, C))
+    solution = minimize(
+        lambda v: (0.5 * v[:d] @ v[:d] + pull @ v, np.append(v[:d], pull[d:])),
+        start,
+        jac=True,
+        method="SLSQP",
+        bounds=[(None, None)] * d + [(0.0, None)] * n,
+        constraints={"type": "ineq", "fun": lambda v: A @ v - 1, "jac": lambda _: A},
+        options={"maxiter": 1000, "ftol": 1e-12},
+    )
+    assert solution.success, solution.message
+    return solution.x[:d], float(solution.fun)
 
 
 def square_and_dot(w, places, known):

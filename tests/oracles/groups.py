@@ -59,11 +59,11 @@ def _project(x, cap):
     return np.maximum(0, x - thresholds[np.flatnonzero(falling > thresholds)[-1]])
 
 
-def visit_edges(winners, losers, a, f, delta, q, cap, learn, unit=-1):
+def visit_edges(winners, losers, a, f, delta, q, cap, learn, unit=np.inf):
     edges = list(zip(winners.tolist(), losers.tolist(), strict=True))
     slack = max([0.0, *(1 - f[u] + f[v] for u, v in edges)])
     if learn and edges:
-        squares = np.where(np.arange(len(f)) == unit, 1.0, q)
+        squares = np.where(np.arange(len(f)) >= unit, 1.0, q)
         _move(edges, a, f, delta, squares, cap)
     return slack
 
@@ -102,15 +102,19 @@ def visit_dis(a, f, delta, level, r, q, cap):
     return slack
 
 
-def visit_svm(a, f, delta, level, q, caps, rest_caps):
-    cap = np.where(level > 0, caps, np.where(level == 0, rest_caps, 0.0))
+def visit_svm(a, f, tau, delta, level, q, learn, caps, rest_caps):
     cost = 0.0
     for c in range(len(f)):
-        y = 1.0 if level[c] > 0 else -1.0
-        cost += cap[c] * max(0.0, 1 - y * f[c])
-        if q > 0:
-            new = np.clip(a[c] + (1 - y * f[c]) / q, 0, cap[c])
-            delta[c] += y * (new - a[c])
-            f[c] += y * q * (new - a[c])
-            a[c] = new
+        if level[c] < 0:
+            continue
+        y, cap = (1.0, caps[c]) if level[c] > 0 else (-1.0, rest_caps[c])
+        mine = tau[0:1] if len(tau) == 1 else tau[c : c + 1]
+        gap = 1 - y * (f[c] - mine.sum())
+        cost += cap * max(0.0, gap)
+        if learn and q + len(mine) > 0:
+            change = np.clip(a[c] + gap / (q + len(mine)), 0, cap) - a[c]
+            delta[c] += y * change
+            f[c] += y * q * change
+            mine -= y * change
+            a[c] += change
     return cost

@@ -92,11 +92,18 @@ def test_each_pair_alone(seed, learn):
     compare("visit_dis", f, a, (level, r, q * learn, cap))
 
 
-@given(SEEDS, st.booleans())
-def test_each_label_against_its_threshold(seed, learn):
+@given(SEEDS, st.booleans(), st.sampled_from([0, 1, 5]))
+def test_each_label_against_its_threshold(seed, learn, thresholds):
     f, a, level, q, _ = state(seed)
-    caps, rest_caps = np.random.default_rng(seed).uniform(0.5, 2, (2, 5))
-    compare("visit_svm", f, a, (level, q * learn, caps, rest_caps))
+    rng, results = np.random.default_rng(seed), []
+    caps, rest_caps = rng.uniform(0.5, 2, (2, 5))
+    start = rng.standard_normal(thresholds)
+    for module in (kernels_groups, slow):
+        b, g, tau, delta = a.copy(), f.copy(), start.copy(), np.zeros(5)
+        visit = (b, g, tau, delta, level, q, learn, caps, rest_caps)
+        results.append((module.visit_svm(*visit), b, g, tau, delta))
+    for fast, obvious in zip(*results, strict=True):
+        assert np.allclose(fast, obvious, atol=1e-6)
 
 
 @given(SEEDS, st.booleans())

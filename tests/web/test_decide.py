@@ -2,6 +2,7 @@
 
 import re
 from contextlib import contextmanager
+from dataclasses import replace
 from html import unescape
 
 import pytest
@@ -15,6 +16,7 @@ from classmark.workbench.deciding.decide import Decision, decide_on
 from classmark.workbench.deciding.opinions import disagreements
 from classmark.workbench.deciding.sheet import lay_out
 from classmark.workbench.files.importing import import_records
+from classmark.workbench.learning.train import train
 from classmark.workbench.team.desk import Desk
 from projects import new_desk, new_project
 
@@ -264,6 +266,7 @@ def test_what_is_nearly_the_same_is_told(client, desk):
     with desk.writing() as project:
         import_records(project, [Record(Document("again", again))], "a file")
     desk.look_again()
+    desk.serve_newest(lambda: True)
     found = client.get("/twins", params={"document": "again"})
     assert "Nearly the same" in found.text
     assert 'href="/decide/bees-0"' in found.text
@@ -296,3 +299,19 @@ def browser_on(desk):
         cookie = client.cookies[app.state.doors.cookie]
         client.headers["X-CSRF"] = app.state.sessions.find(cookie).csrf
         yield client
+
+
+def test_what_belongs_is_said_in_words(client, desk, reader):
+    before = client.get("/decide/new-2").text
+    assert "belong" not in re.sub(r"<script.*?</script>", "", before)
+    learning = replace(desk.settings.learning, thresholds="category", C=10.0)
+    train(desk, learning)
+    desk.look_again()
+    desk.serve_newest(lambda: True)
+    page = client.get("/decide/new-3").text
+    row = re.search(r'data-category="birds".*?</li>', page, re.DOTALL)[0]
+    assert '<span class="belongs">belongs</span>' in row
+    assert unescape(page).count("doesn't belong") > 1
+    asked = {"document": "new-3", "top": 4}
+    found = reader.post("/suggest", asked).json()["suggestions"]
+    assert [each["belongs"] for each in found] == [True, False, False, False]

@@ -20,7 +20,14 @@ from classmark.cli.options import (
     options,
 )
 from classmark.cli.output import BELOW, Text, View, parts_of
-from classmark.workbench.results import Explained, Logged, Place, Table, in_percent
+from classmark.workbench.results import (
+    Explained,
+    Logged,
+    Place,
+    Table,
+    belonging,
+    in_percent,
+)
 
 with deferred():
     from classmark.workbench.deciding import decide as deciding
@@ -76,7 +83,8 @@ def _suggestion_lines(
             likely = f"{in_percent(suggestion.probability)} likely ({basis})"
         path = " › ".join(suggestion.path)
         yield Text(f"{path}  ({suggestion.category})", f"{suggestion.rank:3}. ", BELOW)
-        yield Text(f"{likely}, score {suggestion.score:.3f}", BELOW)
+        known = (likely, f"score {suggestion.score:.3f}", belonging(suggestion.belongs))
+        yield Text(", ".join(filter(None, known)), BELOW)
         yield Text(parts_of(suggestion.favour), f"{BELOW}for:     ")
         yield Text(parts_of(suggestion.against), f"{BELOW}against: ")
     if put is not None:
@@ -89,7 +97,7 @@ def place_line(put: Place) -> Text:
     >>> place_line(Place("leaf", "c", ("C",), 0.9999)).text
     'place: C  (c), over 99 % likely'
     """
-    chance = in_percent(put.probability)
+    chance = in_percent(put.probability or 0.0)
     if put.category is None:
         return Text(f"place: left to the expert (the likeliest branch: {chance})")
     where = f"{' › '.join(put.path)}  ({put.category})"
@@ -106,11 +114,13 @@ def place(
     ),
     top: int = option("Of those waiting so many; 0 for all.", 20, "-n"),
 ) -> View:
-    """Put documents at a leaf, higher up, or leave them to the expert."""
+    """Put documents where they belong, higher up, or leave them to the expert."""
     with kernels_for(project, len(documents) or top or project.store.waiting()):
         table = suggesting.place(project, documents, precision, top)
     rows = [
-        {**row, "probability": in_percent(float(row["probability"] or 0.0))}
+        row
+        if row["probability"] is None
+        else {**row, "probability": in_percent(float(row["probability"]))}
         for row in table.rows
     ]
     return View(list(table.rows), [replace(table, rows=rows)])

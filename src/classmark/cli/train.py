@@ -46,6 +46,9 @@ class LearnerOptions:
         "or zero-one."
     )
     C: float | None = option("What a violation costs.", None, "--C")
+    thresholds: str | None = option(
+        "Of plm: none, common or category; they say what belongs."
+    )
 
 
 @options

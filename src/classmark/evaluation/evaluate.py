@@ -24,7 +24,7 @@ from classmark.measures.categories import (
     rank_relevant,
     violated_groups,
 )
-from classmark.preferences.graph import short_name
+from classmark.preferences.graph import short_name, without_threshold
 from classmark.preferences.labels import levels_from
 from classmark.problems import Mistake, TooLittleMemory
 from classmark.progress import spread
@@ -109,7 +109,10 @@ class LabelledTexts:
         """The training targets: graphs if any and the ranker takes them, or labels."""
         chosen = range(len(self.texts)) if which is None else which
         if self.graphs is not None and ranker.takes_graphs:
-            return [self.graphs[i] for i in chosen]
+            graphs = [self.graphs[i] for i in chosen]
+            if ranker.takes_thresholds:
+                return graphs
+            return [without_threshold(graph) for graph in graphs]
         return [self.labels[i] for i in chosen]
 
 

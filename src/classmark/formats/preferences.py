@@ -1,7 +1,9 @@
 """Preferences: «for this document, this category rather than that», one a line.
 
 CSV or TSV with the columns ``document``, ``winner``, ``loser`` and, if wanted,
-``weight`` (1 where the cell is empty); or JSONL with the same keys. By suffix.
+``weight`` (1 where the cell is empty); or JSONL with the same keys. By suffix. The word
+``threshold`` in the place of a category stands for the threshold of the other one:
+«bees, threshold» says that bees belong to the document, the contrary that they do not.
 """
 
 from __future__ import annotations

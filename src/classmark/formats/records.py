@@ -12,6 +12,7 @@ from classmark.corpus.documents import Document
 from classmark.problems import Mistake
 
 PRIMARY, SECONDARY = 2.0, 1.0
+THRESHOLD = "threshold"  # the word for it in a preference, in a category's place
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,8 @@ class Record:
     labels : category → grade (2 primary, 1 assigned or secondary), in the file's order;
     meta : short facts that are not text to be analysed (split, date, source…);
     links : (target id, anchor text) pairs;
-    preferences : (winner, loser) → weight, what the labels do not say.
+    preferences : (winner, loser) → weight, what the labels do not say; one of the two
+        may be ``THRESHOLD``.
     """
 
     document: Document

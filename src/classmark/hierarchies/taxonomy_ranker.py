@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from copy import copy
 from dataclasses import KW_ONLY
 from itertools import islice
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from classmark.arrays import (
     Floats,
     Ints,
     Rows,
-    keep_columns,
     rows_from,
     take,
 )
@@ -156,7 +155,7 @@ FOLDS = 3
 #: The parameters that the ranker inside has as well, by the same names.
 SHARED = (
     "loss", "tol", "max_iter", "memory", "n_jobs", "random_state", "revisits",
-    "time_budget", "max_documents",
+    "time_budget", "max_documents", "thresholds",
 )  # fmt: skip
 
 
@@ -256,6 +255,7 @@ class TaxonomyRanker(LinearRanker):
     revisits: int = 100
     time_budget: float | None = None
     max_documents: int | None = None
+    thresholds: str | None = None
 
     def __getattr__(self, name: str) -> Any:
         """What the ranker inside has learned, and how it learns on."""
@@ -303,20 +303,22 @@ class TaxonomyRanker(LinearRanker):
 
     def prototypes(self, rows: Rows, labels: Rows) -> Csr:
         """Centroids smoothed along the tree, csr (features, labels), each length 1."""
-        apart = int(self.loss == "svm")  # its last column is the threshold's
-        words = keep_columns(rows, np.arange(rows.width - apart)) if apart else rows
         nodes = self._nodes(labels.width)
-        descriptions = self._description_rows(nodes, words.width)
+        descriptions = self._description_rows(nodes, rows.width)
         prototypes, self.dropped_ = smoothed_prototypes(
-            words, labels, self.taxonomy, nodes, self.decay, descriptions
+            rows, labels, self.taxonomy, nodes, self.decay, descriptions
         )
-        cast("Any", prototypes).resize(rows.width, labels.width)
         return prototypes
 
     @property
     def takes_thresholds(self) -> bool:
         """Whether the graphs may compare labels with the threshold."""
         return self.loss != "svm"
+
+    @property
+    def limits(self) -> Floats | None:
+        """The scores above which categories belong, or None."""
+        return self.ranker_.limits
 
     @property
     def thresholds_(self) -> Floats | None:  # type: ignore[override]

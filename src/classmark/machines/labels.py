@@ -217,6 +217,8 @@ def _tied(ranker: Any) -> str:
             f"{type(ranker).__name__} cannot be learned by blocks of labels: use "
             'PreferenceRanker(loss="svm"), or a top-down strategy'
         )
+    if ranker.thresholds == "common":
+        return "one threshold for all ties labels together: use thresholds='category'"
     if ranker.loss != "svm":
         return (
             f"loss {ranker.loss!r} ties labels together (one slack for several "

@@ -30,7 +30,7 @@ class PreferenceGraph:
 
     thresholds : whether edges may name one more item, ``threshold`` = n_labels: u above
         it says that u's score is at least the threshold, v below it that v's is at most
-        that; one value for all labels, which the learner finds.
+        that; the learner finds it, one value for all labels or one for each.
     levels : int64 (n_labels,) for a layered graph: label u is above v when
         levels[u] > levels[v] ≥ 0; labels at −1 are compared with nothing. None for a
         graph of listed edges.
@@ -192,8 +192,44 @@ def _weights(edges: Sequence[Sequence[float]]) -> Floats:
     return weights
 
 
+def with_threshold(graph: PreferenceGraph) -> PreferenceGraph:
+    """The graph with the edges of its layers and of the threshold listed.
+
+    Labels above the lowest level are above the threshold, those at it below. A graph
+    of listed edges says by them what it has to say.
+
+    >>> with_threshold(PreferenceGraph.multilabel(3, [1])).edges()
+    [(1, 3), (3, 0), (3, 2), (1, 0), (1, 2)]
+    """
+    if graph.levels is None:
+        return graph
+    above, below = np.flatnonzero(graph.levels > 0), np.flatnonzero(graph.levels == 0)
+    return PreferenceGraph.against_threshold(
+        graph.n_labels, above.tolist(), below.tolist(), graph.edges()
+    )
+
+
+def without_threshold(graph: PreferenceGraph) -> PreferenceGraph:
+    """The graph without the edges that name the threshold.
+
+    >>> without_threshold(PreferenceGraph.against_threshold(2, [1], edges=[(1, 0)]))
+    ... # doctest: +ELLIPSIS
+    PreferenceGraph(n_labels=2, thresholds=False, ...)
+    """
+    if not graph.thresholds:
+        return graph
+    edges = [
+        (*edge, weight)
+        for edge, weight in graph.edge_weights().items()
+        if graph.threshold not in edge
+    ]
+    return PreferenceGraph(graph.n_labels, edges)
+
+
 def amended(graph: PreferenceGraph, edges: Mapping[Edge, float]) -> PreferenceGraph:
     """The graph with weighted edges added, each in place of the one it contradicts.
+
+    Edges may name the threshold, whether the graph does or not.
 
     >>> graph = PreferenceGraph.multilabel(3, [1])
     >>> amended(graph, {(0, 1): 2.0}).edges()
@@ -206,7 +242,8 @@ def amended(graph: PreferenceGraph, edges: Mapping[Edge, float]) -> PreferenceGr
         weight.pop((loser, winner), None)
         weight[winner, loser] = value
     listed = [(*edge, weight[edge]) for edge in sorted(weight)]
-    return PreferenceGraph(graph.n_labels, listed, thresholds=graph.thresholds)
+    named = graph.thresholds or any(graph.threshold in edge for edge in edges)
+    return PreferenceGraph(graph.n_labels, listed, thresholds=named)
 
 
 Groups = list[list[Edge]]

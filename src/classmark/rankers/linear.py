@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from classmark.arrays import Array, Csr, Floats, Ints, Rows, rows_from
+from classmark.arrays import Array, Bools, Csr, Floats, Ints, Rows, rows_from
 from classmark.estimator import Estimator, parameters, renamed
 from classmark.kernels import scores_of
 from classmark.preferences.graph import Loss
@@ -63,6 +63,8 @@ class LinearRanker(Estimator, ABC):
     weights_ : shape (features, categories), a dense array or a scipy sparse matrix: the
         prototypes as columns, so that a document's scores are a sum of rows.
     thresholds_ : shape (categories,), taken off the scores; None where there are none.
+    limits : shape (categories,), the scores above which categories belong to a
+        document; None where the ranker only orders them.
     takes_graphs : whether it learns from preference graphs as well as from labels.
     """
 
@@ -135,6 +137,24 @@ class LinearRanker(Estimator, ABC):
         scores = self._scores(X)
         return scores if self.thresholds_ is None else scores - self.thresholds_
 
+    @property
+    def limits(self) -> Floats | None:
+        """The scores above which categories belong, (categories,); None if unknown."""
+        return None
+
+    def predict(self, X: Any) -> Bools:
+        """Which categories belong to each document, bool (documents, categories).
+
+        Those whose score is above their threshold; there may be none, or several.
+        """
+        scores, limits = self.decision_function(X), self.limits
+        if limits is None:
+            raise Mistake(
+                f"this {type(self).__name__} has no thresholds to say what belongs: "
+                "use PreferenceRanker with thresholds, or rank"
+            )
+        return np.asarray(scores > limits)
+
     def _scores(self, X: Any) -> Floats:
         """Scores before the thresholds are taken off."""
         scores = self._documents(X).to_scipy() @ self.weights_
@@ -178,12 +198,20 @@ class LinearRanker(Estimator, ABC):
 class FixedRanker(LinearRanker):
     """Weights that were learned document by document, to rank by and no more.
 
-    weights : shape (features, categories);  hidden : categories that are not ranked.
+    weights : shape (features, categories);  hidden : categories that are not ranked;
+    limits : those of the ranker that has learned the weights.
     The scores are, to the bit, those of the ranker that has learned the weights.
     """
 
-    def __init__(self, weights: Floats, hidden: Sequence[int]) -> None:
-        self.weights_, self.hidden = weights, hidden
+    def __init__(
+        self, weights: Floats, hidden: Sequence[int], limits: Floats | None = None
+    ) -> None:
+        self.weights_, self.hidden, self._limits = weights, hidden, limits
+
+    @property
+    def limits(self) -> Floats | None:
+        """The scores above which categories belong, (categories,); None if unknown."""
+        return self._limits
 
     def fit(self, X: Any, Y: Any) -> Self:  # noqa: ARG002 (the manners of a ranker)
         """Refuse: its weights were learned before."""

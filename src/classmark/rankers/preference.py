@@ -10,14 +10,17 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Array, Floats, Ints, Rows, rows_from, take, with_constant
+from classmark.arrays import Array, Floats, Ints, Rows, rows_from, take
 from classmark.estimator import parameters
 from classmark.preferences.graph import (
     LOSSES,
+    Groups,
     Loss,
     PreferenceGraph,
     short_name,
     weighted_groups,
+    with_threshold,
+    without_threshold,
 )
 from classmark.preferences.labels import (
     are_layered,
@@ -36,6 +39,7 @@ from classmark.solvers.hinge import Similarity, features_of, kernel_of
 from classmark.solvers.live_documents import Lesson
 from classmark.solvers.preference import (
     CODES,
+    THRESHOLDS,
     Caps,
     Center,
     CompositeDual,
@@ -62,14 +66,36 @@ def decompositions(loss: Loss) -> Sequence[Loss]:
     return (loss,) if callable(loss) else loss.split("-")
 
 
-def lesson_of(words: Words, graph: PreferenceGraph, loss: Loss) -> Lesson:
-    """The lesson of a graph: layers where it has them, else groups of its edges."""
+def grouped(
+    graph: PreferenceGraph, losses: Sequence[Loss], shares: Floats, thresholds: bool
+) -> tuple[Groups, list[float]]:
+    """The groups of a listed graph and their weights, as ``weighted_groups`` has them.
+
+    thresholds : whether labels are compared with thresholds: those of layers, too, and
+    each such edge is a group of its own, beside those of the labels.
+    """
+    if not thresholds:
+        return weighted_groups(graph, losses, shares)
+    whole = with_threshold(graph)
+    groups, weights = weighted_groups(without_threshold(whole), losses, shares)
+    alone, prices = weighted_groups(whole, ["disagreement"], shares)
+    against = [at for at, (edge,) in enumerate(alone) if whole.threshold in edge]
+    groups += [alone[at] for at in against]
+    return groups, weights + [prices[at] for at in against]
+
+
+def lesson_of(
+    words: Words, graph: PreferenceGraph, loss: Loss, *, thresholds: bool = False
+) -> Lesson:
+    """The lesson of a graph: layers where it has them, else groups of its edges.
+
+    thresholds : whether labels are compared with thresholds, each alone.
+    """
     if graph.levels is not None and graph.is_layered and not callable(loss):
         labels = np.flatnonzero(graph.levels).astype(np.uint32)
         return Lesson(*words, labels, graph.levels[labels].astype(np.float32))
-    groups, weights = weighted_groups(
-        graph, decompositions(loss), np.ones(graph.n_labels)
-    )
+    shares = np.ones(graph.n_labels)
+    groups, weights = grouped(graph, decompositions(loss), shares, thresholds)
     last = graph.n_labels  # the threshold, which lessons call −1
     named = [
         [(-1 if u == last else u, -1 if v == last else v) for u, v in group]
@@ -114,6 +140,11 @@ class PreferenceRanker(LinearRanker):
         sparse (loss "dom", one thread): the same optimum, less a part shared by all
         labels, which no order sees; weights_ is then a scipy csr matrix.
     n_jobs : threads.
+    thresholds : None; or "common" or "category": w = (w_1 … w_m, τ) has a threshold for
+        all labels, or one for each, and beside the groups of ``loss`` each label of a
+        document over its threshold is a group, and each other one below it. ``predict``
+        says which labels belong to a document. Layers and labels say so for every
+        label, listed edges by those that name the threshold. Not with sparse weights.
 
     ``partial_fit`` learns document by document: an exact step on each new one, then
     visits to documents kept before, ``revisits`` of them or, with a ``time_budget`` of
@@ -121,8 +152,8 @@ class PreferenceRanker(LinearRanker):
     kept.
 
     Attributes: weights_, store_ ("dense" or "sparse"), coef_, objective_ (primal),
-    duality_gap_ (relative), n_iter_, thresholds_ (svm: ranked by ⟨w_c, x⟩ − τ_c; of
-    graphs that compare labels with the threshold: its value, for every label).
+    duality_gap_ (relative), n_iter_, thresholds_ (shape (labels,); where there is one
+    for all, its value for each; svm: ranked by ⟨w_c, x⟩ − τ_c, a threshold for each).
     """
 
     takes_graphs = True
@@ -143,6 +174,7 @@ class PreferenceRanker(LinearRanker):
     revisits: int = 100
     time_budget: float | None = None
     max_documents: int | None = None
+    thresholds: str | None = None
     live_: LiveDual | None = None
     problem_: Problem | None = None
 
@@ -150,6 +182,31 @@ class PreferenceRanker(LinearRanker):
     def takes_thresholds(self) -> bool:
         """Whether the graphs may compare labels with the threshold."""
         return bool(self._loss != "svm")
+
+    @property
+    def _thresholds(self) -> str | None:
+        """Which thresholds are learned: "svm" has one per label unless told."""
+        return self.thresholds or ("category" if self._loss == "svm" else None)
+
+    @property
+    def orders_scores(self) -> bool:
+        """Whether ⟨w_c, x⟩ orders labels, as groups compare it; not ⟨w_c, x⟩ − τ_c."""
+        return self.thresholds == "category" and self._loss != "svm"
+
+    @property
+    def limits(self) -> Floats | None:
+        """The scores above which labels belong, (labels,); None without thresholds."""
+        if self.thresholds_ is None or self._thresholds is None:
+            return None
+        return self.thresholds_ * float(self.orders_scores)
+
+    def decision_function(self, X: Any) -> Floats:
+        """Scores of all labels, shape (documents, labels).
+
+        Thresholds are taken off, but for ``thresholds="category"``: there labels are
+        compared by ⟨w_c, x⟩ alone (except with the loss "svm").
+        """
+        return self._scores(X) if self.orders_scores else super().decision_function(X)
 
     @property
     def _loss(self) -> Any:
@@ -213,7 +270,8 @@ class PreferenceRanker(LinearRanker):
                 )
             graphs = graphs_from(labels.with_width(n_labels))
         return n_labels, (
-            lesson_of(rows.row(i), graph, self._loss) for i, graph in enumerate(graphs)
+            lesson_of(rows.row(i), graph, self._loss, thresholds=bool(self.thresholds))
+            for i, graph in enumerate(graphs)
         )
 
     @property
@@ -233,8 +291,7 @@ class PreferenceRanker(LinearRanker):
         live = self.live_
         if live is not None:
             self.weights_, self.store_ = live.W, "dense"
-            shift = float(live.tau[0])
-            self.thresholds_ = np.full(live.n_labels, shift) if shift else None
+            self.thresholds_ = live.thresholds_
 
     def revisit(self, count: int | None = None) -> int:
         """Visit kept documents again: ``count``, or as set; return how many visits."""
@@ -258,13 +315,21 @@ class PreferenceRanker(LinearRanker):
             )
         loss = "dom" if callable(self._loss) else self._loss
         if self.problem_ is not None:
-            return from_batch(self.problem_, self.C, self.max_documents, loss)
+            return from_batch(
+                self.problem_,
+                self.C,
+                self.max_documents,
+                loss,
+                thresholds=self.thresholds,
+            )
         if self.center is not None or self.class_weight is not None:
             raise Mistake(
                 "center and class_weight need all documents at once: fit on those "
                 "there are, then partial_fit, or leave both None"
             )
-        return from_nothing(loss, self.C, kind, self.max_documents)
+        return from_nothing(
+            loss, self.C, kind, self.max_documents, thresholds=self.thresholds
+        )
 
     def path(self, X: Any, Y: Any, Cs: Sequence[float]) -> Iterator[Self]:
         """Fit for each C in increasing order, each starting from the one before.
@@ -295,9 +360,7 @@ class PreferenceRanker(LinearRanker):
         if callable(self._loss) or (is_graphs(Y) and not are_layered(Y)):
             return self._mixed(rows, graphs_from(Y, len(rows), thresholds=True))
         levels = levels_from(Y, len(rows))
-        if self._loss == "svm":
-            rows = with_constant(rows, -1.0)
-        able = self._loss == "dom" and self.kernel is None
+        able = self._loss == "dom" and self.kernel is None and not self.thresholds
         in_memory = fits(rows, levels.width, self.memory, sparse=able)
         shares, prototypes = self._shares(levels), self._prototypes(rows, levels)
         if in_memory:
@@ -321,15 +384,17 @@ class PreferenceRanker(LinearRanker):
             take(rows, ~listed), take(levels, ~listed), shares, center
         )
         chosen = [graphs[int(i)] for i in np.flatnonzero(listed)]
-        second = self._explicit(take(rows, listed), chosen, shares, center, first.W)
+        shared = first.W, first.tau if self.thresholds else np.zeros(1)
+        second = self._explicit(take(rows, listed), chosen, shares, center, shared)
         return CompositeDual(first, second, listed)
 
     def _implicit(
         self, rows: Rows, levels: Rows, shares: Floats, center: Center
     ) -> ImplicitDual:
         caps, loss = self._caps(levels, shares), str(self._loss)
+        how: dict[str, Any] = {"threads": self.n_jobs, "center": center}
         return ImplicitDual(
-            rows, levels, loss, caps, threads=self.n_jobs, center=center
+            rows, levels, loss, caps, thresholds=self._thresholds, **how
         )
 
     def _explicit(
@@ -338,14 +403,18 @@ class PreferenceRanker(LinearRanker):
         graphs: Sequence[PreferenceGraph],
         shares: Floats,
         center: Center,
-        W: Floats | None = None,
+        shared: tuple[Floats, Floats] | None = None,
     ) -> ExplicitDual:
         """List the groups: for graphs that are not layered, and for functions."""
-        chosen = decompositions(self._loss)
-        decomposed = [weighted_groups(graph, chosen, shares) for graph in graphs]
+        chosen, apart = decompositions(self._loss), bool(self.thresholds)
+        decomposed = [grouped(graph, chosen, shares, apart) for graph in graphs]
         groups = [document for document, _ in decomposed]
         caps = np.array([w for _, weights in decomposed for w in weights], float)
-        return ExplicitDual(rows, graphs[0].n_labels, groups, self.C * caps, center, W)
+        k = graphs[0].n_labels
+        if shared is None and self.thresholds == "category":
+            shared = np.zeros((rows.width, k), rows.values.dtype), np.zeros(k)
+            center.add_to(shared[0])
+        return ExplicitDual(rows, k, groups, self.C * caps, center, shared)
 
     def _shares(self, levels: Rows) -> Floats:
         """1 per label, or such that every label's groups cost the same together."""
@@ -381,11 +450,9 @@ class PreferenceRanker(LinearRanker):
         self.duality_gap_ = solution.relative_gap
         self.n_iter_ = solution.n_iter
         self.trace_ = solution.trace
-        if self._loss == "svm":
-            self.thresholds_ = solution.weights[-1]
-            self.weights_ = solution.weights[:-1]
-        if isinstance(problem, ExplicitDual | CompositeDual) and problem.has_threshold:
-            self.thresholds_ = np.full(problem.W.shape[1], problem.tau[0])
+        if self._thresholds or getattr(problem, "has_threshold", False):
+            tau: Any = problem.tau  # type: ignore[union-attr]
+            self.thresholds_ = np.broadcast_to(tau, problem.W.shape[1:]).copy()
         if self.kernel is not None and not isinstance(problem, SparseDual):
             self.dual_coef_ = problem.coefficients()
 
@@ -447,6 +514,10 @@ class PreferenceRanker(LinearRanker):
             raise Mistake(
                 f"center is {self.center} beside a kernel: prototypes are made of "
                 "features, use center=None or kernel=None"
+            )
+        if self.thresholds not in (None, *THRESHOLDS):
+            raise Mistake(
+                f"thresholds is {self.thresholds!r}: use None, 'common' or 'category'"
             )
         if self.class_weight not in (None, "balanced"):
             raise Mistake(

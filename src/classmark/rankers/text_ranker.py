@@ -25,7 +25,12 @@ from classmark.rankers.online import MMP, CategoryPerceptron
 from classmark.rankers.preference import PreferenceRanker, Words, lesson_of
 from classmark.ranking import top as best_of
 from classmark.solvers.live_documents import Lesson
-from classmark.solvers.preference_live import LiveDual, from_arrays, to_arrays
+from classmark.solvers.preference_live import (
+    LiveDual,
+    from_arrays,
+    thresholds_in,
+    to_arrays,
+)
 from classmark.storage import (
     SavedFolder,
     open_folder,
@@ -58,7 +63,8 @@ Labelling = PreferenceGraph | Sequence[int]
 class Suggestion:
     """A category for a document, its place and score, and the terms behind it.
 
-    probability : None where the scores are not calibrated.
+    probability : None where the scores are not calibrated;  belongs : whether the score
+    is above the category's threshold, None where the ranker has learned none.
     """
 
     category: str
@@ -67,6 +73,7 @@ class Suggestion:
     favour: tuple[tuple[str, float], ...] = ()
     against: tuple[tuple[str, float], ...] = ()
     probability: float | None = None
+    belongs: bool | None = None
 
 
 def learner(name: str, kinds: Kinds = LEARNERS, /, **parameters: Any) -> LinearRanker:
@@ -146,13 +153,16 @@ class TextRanker:
         shown = np.flatnonzero(np.isfinite(scores))
         likely = self.probabilities(scores[None, shown])
         read = self._words_behind(text) if terms else {}
-        suggestions = []
+        limits, suggestions = self.ranker.limits, []
         for place, at in enumerate(best_of(scores[shown], k), start=1):
             category = shown[at]
             favour, against = self._sides(X, int(category), terms, read)
             name, score = self.categories[category], float(scores[category])
             chance = None if likely is None else float(likely[0, at])
-            suggestions.append(Suggestion(name, place, score, favour, against, chance))
+            belongs = None if limits is None else bool(score > limits[category])
+            suggestions.append(
+                Suggestion(name, place, score, favour, against, chance, belongs)
+            )
         return suggestions
 
     def _sides(
@@ -348,7 +358,12 @@ class LiveTextRanker:
     def _lesson(self, words: Words, labels: Labelling) -> Lesson:
         if not isinstance(labels, PreferenceGraph):
             labels = PreferenceGraph.multilabel(len(self.categories), labels)
-        return lesson_of(words, labels, short_name(self.ranker.loss))
+        return lesson_of(
+            words,
+            labels,
+            short_name(self.ranker.loss),
+            thresholds=bool(self.ranker.thresholds),
+        )
 
     def revisit(self, count: int | None = None) -> int:
         """Visit documents again; return how many visits were made."""
@@ -389,9 +404,12 @@ class LiveTextRanker:
         """What a saved folder ranks by: the same scores, and nothing to learn with."""
         saved = open_folder(folder, LIVE_FORMAT, VERSION)
         dual = with_prefix("dual_", saved.arrays)
-        ranker = FixedRanker(np.array(dual["weights"]), dual["retired"].tolist())
-        if shift := float(dual["prices"][1]):
-            ranker.thresholds_ = np.full(dual["weights"].shape[1], shift)
+        learned = PreferenceRanker.from_params(saved.settings["parameters"])
+        learned.thresholds_ = thresholds_in(dual, learned.thresholds)
+        weights, hidden = np.array(dual["weights"]), dual["retired"].tolist()
+        ranker = FixedRanker(weights, hidden, learned.limits)
+        if not learned.orders_scores:
+            ranker.thresholds_ = learned.thresholds_
         return TextRanker.from_arrays(saved, FixedVectorizer, ranker)
 
     @classmethod
@@ -404,7 +422,7 @@ class LiveTextRanker:
         """What :meth:`to_arrays` described, and the facts beside it."""
         ranker = PreferenceRanker.from_params(saved.settings["parameters"])
         dual = with_prefix("dual_", saved.arrays)
-        ranker.live_ = from_arrays(dual, short_name(ranker.loss))
+        ranker.live_ = from_arrays(dual, short_name(ranker.loss), ranker.thresholds)
         model: Any = TextRanker.from_arrays(saved, LiveVectorizer, ranker)
         opened = cls(model.vectorizer, ranker, model.categories)
         opened.model.calibrator = model.calibrator

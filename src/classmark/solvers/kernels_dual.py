@@ -1,8 +1,8 @@
 """Passes over documents that move every group's duals to their optimum in turn.
 
 The duals of a document's listed labels lie in a pool (solvers.pool), those of its j-th
-label of a kind at slots[part, level_starts[i] + j]. A label at level −1 is compared
-with no other.
+label of a kind at slots[part, level_starts[i] + j], those of all its labels against
+their thresholds at own[i]. A label at level −1 is compared with no other.
 
 The group of a document's label u is u and all labels that the document has not; its
 dual is a distribution p over the group, and w gains cap · x ⊗ (e_u − p) from it.
@@ -42,7 +42,7 @@ def _visit_dominations(
 
     Those of labels that are not compared wait at the end of ``a``, and stay.
     """
-    (_, label, alpha, used), (hidden, place, buffers) = duals, room
+    (_, _, label, alpha, used), (hidden, place, buffers) = duals, room
     cost, a, end = 0.0, buffers[0], len(place)
     for j in range(len(above)):
         r, n = above[j], 0
@@ -74,13 +74,15 @@ def _visit_dominations(
 
 @compiled
 def _visit_document(
-    code: int, a: Any, f: Any, delta: Any, level: Any, above: Any, q: float,
-    layers: Any, room: Any,
+    code: int, a: Any, marks: Any, above: Any, q: float, learn: bool, layers: Any,
+    tau: Any, buffers: Any,
 ) -> Any:  # fmt: skip
     """One step on each group of a document; return Σ cap · slack before the steps."""
-    cost, caps, buffers = 0.0, layers.caps, room[2]
+    (f, delta, level), caps, cost, a = marks, layers.caps, 0.0, a[: max(1, len(above))]
     if code == SVM:
-        return visit_svm(a[0], f, delta, level, q, caps, layers.rest_caps)
+        return visit_svm(
+            a[0], f, tau, delta, level, q, learn, caps, layers.rest_caps
+        )  # fmt: skip
     if code == DIS:
         for j in range(len(above)):
             r = above[j]
@@ -135,7 +137,7 @@ def _unmark(level: Any, above: Any) -> None:
 
 @compiled
 def implicit_pass(
-    order: Any, begin: int, rows: Any, layers: Any, duals: Any, W: Any, naps: Any,
+    order: Any, begin: int, rows: Any, layers: Any, duals: Any, weights: Any, naps: Any,
     costs: Any, learn: bool,
 ) -> int:  # fmt: skip
     """Visit the documents of ``order`` from ``begin`` on.
@@ -146,10 +148,11 @@ def implicit_pass(
     ``naps`` holds, per document, the visits to leave out and the last nap's length:
     a document whose visit changed nothing is left out ever longer, up to LONGEST_NAP;
     one that pays is woken up. ``costs`` is Σ cap · slack of each when it was last seen.
+    weights : W and the thresholds.
     """
-    (starts, columns, values), k = rows, W.shape[1]
+    (starts, columns, values), (W, tau) = rows, weights
     codes, level_starts, labels, levels, caps, _, absent, widest = layers
-    slots, label, alpha, used = duals
+    (slots, own, label, alpha, used), k = duals, W.shape[1]
     f, delta, level = np.empty(k, W.dtype), np.zeros(k), np.zeros(k)
     a, place = np.zeros((widest, k)), np.empty(k + 1, np.uint32)
     room = np.empty(widest, np.uint32), place, np.empty((2, k + 1))
@@ -169,7 +172,7 @@ def implicit_pass(
         _mark(level, above, levels[listed], absent, f)
         for part in range(len(codes)):
             code = codes[part]
-            mine = slots[part, i : i + 1] if code == SVM else slots[part, listed]
+            mine = own[i : i + 1] if code == SVM else slots[part, listed]
             if code == DOM:
                 cost += _visit_dominations(
                     f, delta, level, above, q, caps, mine, duals, room
@@ -177,7 +180,7 @@ def implicit_pass(
             else:
                 load_duals(a, mine, label, alpha)
                 cost += _visit_document(
-                    code, a[: len(mine)], f, delta, level, above, q, layers, room
+                    code, a, (f, delta, level), above, q, learn, layers, tau, room[2]
                 )
                 store_duals(a, mine, label, alpha, used)
         _unmark(level, above)
@@ -204,26 +207,37 @@ def _apply(columns: Any, values: Any, W: Any, delta: Any, place: Any, nap: Any) 
 
 
 @compiled
-def coefficients(document: int, layers: Any, duals: Any, out: Any) -> None:
-    """out_r = Σ ± alpha over the document's duals: w_r gains out_r · x from it."""
+def coefficients(document: int, layers: Any, duals: Any, out: Any, tau: Any) -> None:
+    """out_r = Σ ± alpha over the document's duals: w_r gains out_r · x from it.
+
+    tau : one per label, one for all, or none, gains what its thresholds gain.
+    """
     first, last = layers.starts[document], layers.starts[document + 1]
     mine, label, alpha = layers.labels[first:last], duals.label, duals.alpha
     for part in range(len(layers.codes)):
         svm = layers.codes[part] == SVM
         for j in range(1 if svm else len(mine)):
-            slot = duals.slots[part, document if svm else first + j]
+            slot = duals.own[document] if svm else duals.slots[part, first + j]
             begin = np.int64(slot[0])
             for t in range(begin, begin + np.int64(slot[1])):
+                s, change = np.int64(label[t]), np.float64(alpha[t])
                 if svm:
-                    s = label[t]
-                    sign = -1.0
-                    for m in range(len(mine)):
-                        if mine[m] == s:
-                            sign = 1.0
-                    out[s] += sign * alpha[t]
+                    change = change if _lists(mine, s) else -change
+                    out[s] += change
+                    if len(tau) > 0:
+                        tau[0 if len(tau) == 1 else s] -= change
                 else:
-                    out[mine[j]] += alpha[t]
-                    out[label[t]] -= alpha[t]
+                    out[mine[j]] += change
+                    out[s] -= change
+
+
+@compiled
+def _lists(mine: Any, label: Any) -> bool:
+    """Whether a label is among those that a document has."""
+    listed = False
+    for m in range(len(mine)):
+        listed = listed or mine[m] == label
+    return listed
 
 
 @compiled
@@ -233,19 +247,22 @@ def explicit_pass(
 ) -> None:  # fmt: skip
     """Visit documents whose groups list their edges: document → groups → edges.
 
-    edges : see ``preference.Edges``;  squares : ‖x‖² of each document;  tau : (1,), the
-    threshold, which edges name as the item after the last label.
+    edges : see ``preference.Edges``;  squares : ‖x‖² of each document;  tau : the
+    thresholds, which edges name as the items after the last label.
     """
     starts, columns, values = rows
     group_starts, edge_starts, winners, losers, caps = edges
     k = W.shape[1]
-    f, delta, place = np.empty(k + 1, W.dtype), np.zeros(k + 1), np.empty(k, np.uint32)
+    f, delta = np.empty(k + len(tau), W.dtype), np.zeros(k + len(tau))
+    place = np.empty(k, np.uint32)
     nap = np.zeros(2, np.int64)
     for o in range(len(order)):
         i = order[o]
         row = slice(starts[i], starts[i + 1])
         scores_of(columns[row], values[row], W, f[:k])
-        costs[i], f[k] = 0.0, tau[0]
+        costs[i] = 0.0
+        for t in range(len(tau)):
+            f[k + t] = tau[t]
         for g in range(group_starts[i], group_starts[i + 1]):
             span = slice(edge_starts[g], edge_starts[g + 1])
             costs[i] += caps[g] * visit_edges(
@@ -253,30 +270,41 @@ def explicit_pass(
                 learn, k,
             )  # fmt: skip
         if learn:
-            tau[0] += delta[k]
+            for t in range(len(tau)):
+                tau[t] += delta[k + t]
             _apply(columns[row], values[row], W, delta[:k], place, nap)
-            delta[k] = 0.0
+            fill(delta[k:], 0.0)
 
 
 @compiled
 def rebuild(
-    documents: Any, rows: Any, layers: Any, duals: Any, W: Any, low: int, high: int
+    documents: Any,
+    rows: Any,
+    layers: Any,
+    duals: Any,
+    weights: Any,
+    low: int,
+    high: int,
 ) -> None:
     """W += Σ over the documents of x ⊗ coefficients: what the duals stand for.
 
+    weights : W and the thresholds, to which their part is added.
+
     Only of the labels from ``low`` to ``high`` − 1, so that threads can share the work.
     """
-    starts, columns, values = rows
+    (starts, columns, values), (W, tau) = rows, weights
     k = W.shape[1]
-    delta, place = np.zeros(k), np.empty(k, np.uint32)
+    delta, place, shift = np.zeros(k), np.empty(k, np.uint32), np.zeros(len(tau))
     nap = np.zeros(2, np.int64)
     for o in range(len(documents)):
         i = documents[o]
-        coefficients(i, layers, duals, delta)
+        coefficients(i, layers, duals, delta, shift)
         fill(delta[:low], 0.0)
         fill(delta[high:], 0.0)
         row = slice(starts[i], starts[i + 1])
         _apply(columns[row], values[row], W, delta, place, nap)
+    for t in range(low, min(high, len(tau))):
+        tau[t] += shift[t]
 
 
 @compiled

@@ -94,6 +94,7 @@ def sum_of_slots(begins: Any, ends: Any, slots: Any, alpha: Any, out: Any) -> No
 
 MOST = 32  # labels that one visit takes into a group
 LEAST = 1e-9  # what a group must be allowed for a step
+NO_ITEM = 1 << 62  # beyond all items: none of them is a threshold
 
 
 @compiled
@@ -275,31 +276,41 @@ def visit_dis(
 
 @compiled
 def visit_svm(
-    a: Any, f: Any, delta: Any, level: Any, q: float, caps: Any, rest_caps: Any
-) -> Any:
-    """Each label above or below its threshold, alone; caps : of listed and others."""
-    cost = 0.0
+    a: Any, f: Any, tau: Any, delta: Any, level: Any, q: float, learn: bool, caps: Any,
+    rest_caps: Any,
+) -> Any:  # fmt: skip
+    """Each label above or below its threshold, alone; caps : of listed and others.
+
+    tau : a threshold per label, one for all, or none (zero). Its feature is −1 where x
+    is a label's, so that a preference's square is q + 1. Labels at −1 are left alone.
+    """
+    cost, squared = 0.0, q + 1.0 if len(tau) > 0 else q
     for c in range(len(f)):
-        sign = 1.0 if level[c] > 0 else -1.0
-        cap = caps[c] if level[c] > 0 else rest_caps[c] if level[c] == 0 else 0.0
-        gap = 1.0 - sign * np.float64(f[c])
+        if level[c] < 0.0:
+            continue
+        sign, cap = (1.0, caps[c]) if level[c] > 0.0 else (-1.0, rest_caps[c])
+        t = 0 if len(tau) == 1 else c
+        shift = tau[t] if len(tau) > 0 else 0.0
+        gap = 1.0 - sign * (np.float64(f[c]) - shift)
         cost += cap * max(0.0, gap)
-        if q > 0.0 and (gap > 0.0 or a[c] > 0.0):
-            change = min(cap, max(0.0, a[c] + gap / q)) - a[c]
+        if learn and squared > 0.0 and (gap > 0.0 or a[c] > 0.0):
+            change = min(cap, max(0.0, a[c] + gap / squared)) - a[c]
             a[c] += change
             f[c] += sign * q * change
             delta[c] += sign * change
+            if len(tau) > 0:
+                tau[t] -= sign * change
     return cost
 
 
 @compiled
 def visit_edges(
     winners: Any, losers: Any, a: Any, f: Any, delta: Any, q: float, cap: float,
-    learn: bool, unit: int = -1,
+    learn: bool, unit: int = NO_ITEM,
 ) -> Any:  # fmt: skip
     """A group of any edges: move mass to the worst edge from the best, to the optimum.
 
-    unit : the item whose row is the constant 1 in place of x, a threshold; −1: none.
+    unit : the first item whose row is the constant 1 in place of x, a threshold.
 
     One more variable, cap − Σa, whose preference is the zero vector, makes Σa ≤ cap an
     equality; each step solves exactly for the pair that violates it most.
@@ -359,7 +370,7 @@ def _distance(winners: Any, losers: Any, e: int, g: int, q: float, unit: int) ->
 @compiled
 def _square(item: int, q: float, unit: int) -> Any:
     """‖row‖² of an item: that of x, or 1."""
-    return 1.0 if item == unit else q
+    return 1.0 if item >= unit else q
 
 
 @compiled

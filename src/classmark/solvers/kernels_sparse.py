@@ -222,7 +222,7 @@ def _visit_document(
 ) -> Any:
     """One step on each group of a document; duals come as lists and go as lists."""
     level_starts, labels, levels, caps, _ = graph
-    slots, label, alpha, used = duals
+    slots, _, label, alpha, used = duals
     place, a = work.place, work.a
     mine = slice(level_starts[i], level_starts[i + 1])
     cost = shift = 0.0

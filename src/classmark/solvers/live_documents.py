@@ -105,6 +105,7 @@ class LiveImplicitDual:
         self._hold(problem.rows, problem.levels)
         self._naps, self._costs = Growing(problem.naps), Growing(problem.costs)
         self._alive = Growing(np.ones(len(problem.rows), bool))
+        self._own = Growing(problem.own) if problem.thresholds else None
         self._refresh()
 
     def __len__(self) -> int:
@@ -125,6 +126,8 @@ class LiveImplicitDual:
         self._level_starts.append([len(self._labels)])
         for flags in (self._naps, self._costs, self._alive):
             flags.extend(1)
+        if self._own is not None:
+            self._own.extend(1)
         self.alive[-1] = True
         self.problem.widest = max(self.problem.widest, len(lesson.labels))
         self._refresh()
@@ -134,25 +137,32 @@ class LiveImplicitDual:
         """Forget a document's duals; the weights stay as they are."""
         problem, pool = self.problem, self.problem.pools[0]
         start, end = problem.levels.starts[place], problem.levels.starts[place + 1]
-        for slot in problem.slots[:, start:end].reshape(-1, 3):
+        own = problem.own[place : place + 1]
+        for slot in (*problem.slots[:, start:end].reshape(-1, 3), *own):
             first, count = int(slot[0]), int(slot[1])
             pool.alpha[first : first + count] = 0.0
-        problem.slots[:, start:end] = 0
+        problem.slots[:, start:end], own[:] = 0, 0
         self.alive[place] = False
         self._costs.array[place] = 0.0
 
-    def parts(self, place: int) -> Floats:
-        """What a document adds to w_r is parts[r] · x, shape (labels,)."""
+    def parts(self, place: int, shift: Floats | None = None) -> Floats:
+        """What a document adds to w_r is parts[r] · x, shape (labels,).
+
+        shift : gains what it adds to the thresholds.
+        """
         out = np.zeros(self.problem.W.shape[1])
         _, layers, duals = self.problem.arrays(self.problem.pools[0])
-        coefficients(place, layers, duals, out)
+        coefficients(place, layers, duals, out, np.empty(0) if shift is None else shift)
         return out
 
     def dual_sums(self, places: Ints) -> Floats:
         """Σα of each place."""
         problem, sums = self.problem, np.zeros(len(places))
         first, last = problem.levels.starts[places], problem.levels.starts[places + 1]
-        sum_of_slots(first, last, problem.slots, problem.pools[0].alpha, sums)
+        alpha = problem.pools[0].alpha
+        sum_of_slots(first, last, problem.slots, alpha, sums)
+        if problem.thresholds:
+            sum_of_slots(places, places + 1, problem.own[None], alpha, sums)
         return sums
 
     def lesson(self, place: int) -> Lesson:
@@ -204,6 +214,8 @@ class LiveImplicitDual:
         ]
         if caps[label] != caps[into]:
             parts.append(mine)
+        if self.problem.thresholds:
+            parts += [mine, other, self._overfull_against(label, into)]
         places = np.unique(np.concatenate(parts))
         return places[self.alive[places]]
 
@@ -238,6 +250,42 @@ class LiveImplicitDual:
             places.append(self._places(full) if code == DIS else np.flatnonzero(full))
         return np.concatenate(places)
 
+    def _against(self, label: int) -> tuple[Ints, Ints]:
+        """Documents with a dual of the label and its threshold, and where it is."""
+        own = self.problem.own[: len(self)].astype(np.int64)
+        place, at = (
+            np.repeat(np.arange(len(own)), own[:, 1]),
+            ranges(own[:, 0], own[:, 1]),
+        )
+        here = self.problem.pools[0].label[at] == label
+        return place[here], at[here]
+
+    def _overfull_against(self, label: int, into: int) -> Ints:
+        """Documents with more on both against thresholds than one may have."""
+        problem, sums = self.problem, np.zeros(len(self))
+        for each in (label, into):
+            place, at = self._against(each)
+            sums[place] += problem.pools[0].alpha[at]
+        return np.flatnonzero(sums > problem.rest_caps[into])
+
+    def _join_against(self, label: int, into: int) -> None:
+        """Add the duals of the label and its threshold to those of ``into``."""
+        problem, pool = self.problem, self.problem.pools[0]
+        to = dict(zip(*(part.tolist() for part in self._against(into)), strict=True))
+        pairs = zip(*(part.tolist() for part in self._against(label)), strict=True)
+        for place, at in pairs:
+            if place not in to:
+                continue  # it is read as the other
+            pool.alpha[to[place]] += pool.alpha[at]
+            self._take_out(problem.own[place], at)
+
+    def _take_out(self, slot: Array, at: int) -> None:
+        """Close the place of one dual of a slot."""
+        pool, last = self.problem.pools[0], int(slot[0]) + int(slot[1]) - 1
+        pool.label[at], pool.alpha[at] = pool.label[last], pool.alpha[last]
+        pool.alpha[last] = 0.0
+        slot[1] -= 1
+
     def join(self, label: int, into: int) -> None:
         """Read the label as ``into`` in all duals and lists; those torn are away."""
         problem, pool, table = self.problem, self.problem.pools[0], self._table()
@@ -253,11 +301,9 @@ class LiveImplicitDual:
             else:
                 first[key] = at
         for key, at in reversed(emptied):
-            slot = problem.slots[key]
-            last = int(slot[0]) + int(slot[1]) - 1
-            pool.label[at], pool.alpha[at] = pool.label[last], pool.alpha[last]
-            pool.alpha[last] = 0.0
-            slot[1] -= 1
+            self._take_out(problem.slots[key], at)
+        if problem.thresholds:
+            self._join_against(label, into)
         pool.label[pool.label == label] = into
         problem.levels.columns[problem.levels.columns == label] = into
 
@@ -268,8 +314,9 @@ class LiveImplicitDual:
         left = np.repeat(self.alive, np.diff(levels.starts))
         problem.slots = problem.slots[:, np.flatnonzero(left)]
         self._hold(take(problem.rows, places), take(levels, places))
-        for name in ("_naps", "_costs", "_alive"):
-            setattr(self, name, Growing(getattr(self, name).array[places]))
+        for name in ("_naps", "_costs", "_alive", "_own"):
+            if (flags := getattr(self, name)) is not None:
+                setattr(self, name, Growing(flags.array[places]))
         self._refresh()
         return places
 
@@ -297,6 +344,8 @@ class LiveImplicitDual:
         starts, columns, values = self._level_starts, self._labels, self._levels
         problem.levels = Rows(starts.array, columns.array, values.array, self._width)
         problem.naps, problem.costs = self._naps.array, self._costs.array
+        if self._own is not None:
+            problem.own = self._own.array
         problem.n_documents = len(self)
         missing = len(self._labels.room) - problem.slots.shape[1]
         if missing > 0:
@@ -327,25 +376,33 @@ class ListedDocument:
         return duals
 
     def parts(self) -> Floats:
-        """What it adds to w_r is parts[r] · x, (labels + 1,); the last: to tau."""
-        out, duals = np.zeros(self.problem.W.shape[1] + 1), self.duals
-        np.add.at(out, self.edges[:, 0], duals)
-        np.add.at(out, self.edges[:, 1], -duals)
+        """What it adds to w_r is parts[r] · x, and to tau, (labels + thresholds,)."""
+        width, several = self.problem.W.shape[1], len(self.problem.tau)
+        out, duals = np.zeros(width + several), self.duals
+        edges = _items(self.edges, width)
+        if several > 1:
+            edges = edges + np.where(edges == width, edges[:, ::-1], 0)
+        np.add.at(out, edges[:, 0], duals)
+        np.add.at(out, edges[:, 1], -duals)
         return out
+
+
+def _items(edges: Ints, width: int) -> Ints:
+    """Edges that name the threshold as the item after ``width`` labels, not as −1."""
+    return np.where(edges < 0, width, edges)
 
 
 class ListedDuals(dict[int, ListedDocument]):
     """A small ``ExplicitDual`` per document, by handle, all over the same weights.
 
-    tau : (1,), the threshold, which lessons name as the item −1.
+    tau : the thresholds, one or one per label; lessons name them as the item −1.
     Edges of hidden labels keep their duals, but are compared no longer; what they hold
     is taken off what their group may have.
     """
 
-    def __init__(self, C: float) -> None:
+    def __init__(self, C: float, tau: Floats) -> None:
         super().__init__()
-        self.C = C
-        self.tau = np.zeros(1)
+        self.C, self.tau = C, tau
         self._hidden: frozenset[int] = frozenset()
 
     def put(
@@ -366,8 +423,9 @@ class ListedDuals(dict[int, ListedDocument]):
         """
         document = self.pop(handle)
         parts = document.parts()
-        self.tau[0] -= parts[-1]
-        return document.lesson, parts[:-1]
+        width = document.problem.W.shape[1]
+        self.tau -= parts[width:]
+        return document.lesson, parts[:width]
 
     def naming(self, *labels: int) -> list[int]:
         """Handles of the documents that name all these labels."""
@@ -391,7 +449,7 @@ class ListedDuals(dict[int, ListedDocument]):
     def rebase(self, W: Array) -> None:
         """Go on with larger weights."""
         for document in self.values():
-            document.problem.rebase(W)
+            document.problem.rebase(W, self.tau)
 
     def _document(self, lesson: Lesson, duals: Floats, W: Array) -> ListedDocument:
         groups = lesson.groups or []
@@ -402,15 +460,15 @@ class ListedDuals(dict[int, ListedDocument]):
         still = np.bincount(owner[~compared], duals[~compared], len(groups))
         caps = np.maximum(self.C * np.array(lesson.weights, float) - still, 0.0)
         height, width = W.shape
-        named = np.where(edges < 0, width, edges)
+        named = _items(edges, width)
         left = [
             [(int(u), int(v)) for u, v in named[compared & (owner == g)]]
             for g in range(len(groups))
         ]
         ends = np.array([0, len(lesson.columns)])
         rows = Rows(ends, lesson.columns, lesson.values, height)
-        problem = ExplicitDual(rows, width, [left], caps, W=W)
-        problem.tau, problem.alpha = self.tau, duals[compared]
+        problem = ExplicitDual(rows, width, [left], caps, shared=(W, self.tau))
+        problem.alpha = duals[compared]
         return ListedDocument(lesson, edges, duals.copy(), compared, problem)
 
 
@@ -455,5 +513,5 @@ def groups_of(problem: ExplicitDual, C: float) -> ListedGroups:
     """The groups of a batch problem."""
     starts, edge_starts, winners, losers, caps = problem.edges
     pairs = np.stack([winners, losers], axis=1).astype(int)
-    pairs[pairs == problem.W.shape[1]] = -1
+    pairs[pairs >= problem.W.shape[1]] = -1
     return ListedGroups(starts, edge_starts, pairs, caps / C)

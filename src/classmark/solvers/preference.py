@@ -51,18 +51,20 @@ class Center:
         """W += w₀."""
         W.reshape(-1)[self._places] += self._known
 
-    def values(self, W: Floats, total: float, tau: float = 0.0) -> tuple[float, float]:
+    def values(self, W: Floats, total: float, tau: Floats) -> tuple[float, float]:
         """½‖W − w₀‖², and the dual value Σα − ⟨W − w₀, w₀⟩ − ½‖W − w₀‖², given Σα.
 
-        tau : a threshold, whose penalty ½τ² is part of both.
+        tau : the thresholds, whose penalty ½‖τ‖² is part of both.
         """
         norm, dot = square_and_dot(W.reshape(-1), self._places, self._known)
         square = float(self._known @ self._known)
-        half, penalty = 0.5 * norm - dot + 0.5 * square, 0.5 * tau**2
+        half, penalty = 0.5 * norm - dot + 0.5 * square, 0.5 * float(tau @ tau)
         return half + penalty, total - (dot - square) - half - penalty
 
 
 CODES = {"dis": (0,), "dom": (1,), "dme": (2,), "dom-dme": (1, 2), "svm": (3,)}
+(SVM,) = CODES["svm"]
+THRESHOLDS = ("common", "category")
 
 
 SHARE = 8  # of what is in use, one part more is had when more room is needed
@@ -99,10 +101,12 @@ class Duals(NamedTuple):
     """Duals as the kernels take them: pairs (label, alpha), found by slots.
 
     slots : (kinds, slots, 3), where a slot's pairs begin, how many there are, and how
-    many there is room for;  used : (1,), the end of all pairs.
+    many there is room for;  own : (documents, 3), the same of the labels against their
+    thresholds;  used : (1,), the end of all pairs.
     """
 
     slots: Array
+    own: Array
     label: Array
     alpha: Array
     used: Ints
@@ -134,13 +138,15 @@ class ImplicitDual(Dual):
     rows : documents (n, features);  levels : Rows (n, labels) of levels 1, 2, …, and −1
     for labels that are compared with none;
     loss : "dis", "dom", "dme", "dom-dme" or "svm" [AiolliSebastianiSperduti08];
-    caps : what a slack costs;  center : w₀, zero unless given.
+    caps : what a slack costs;  center : w₀, zero unless given;  thresholds : None, or
+    "common" or "category": w has thresholds ``tau`` too, one or one per label, and the
+    groups of "svm" are added, each listed label over its threshold, each other below.
 
     Several threads share W without locks. Each owns its documents' duals, so these stay
     feasible; before a gap is computed W is computed anew from them, so it is exact.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (what a solver is asked)
         self,
         rows: Rows,
         levels: Rows,
@@ -149,11 +155,16 @@ class ImplicitDual(Dual):
         *,
         threads: int = 1,
         center: Center | None = None,
+        thresholds: str | None = None,
     ) -> None:
         if loss not in CODES:
             raise Mistake(f"loss {loss!r} is not known: use {', '.join(CODES)}")
-        self.rows, self.levels = rows, levels
-        self.codes = np.array(CODES[loss], np.int64)
+        self.rows, self.levels, self.thresholds = rows, levels, thresholds
+        codes = CODES[loss] + ((SVM,) if thresholds and loss != "svm" else ())
+        self.codes = np.array(codes, np.int64)
+        self.tau = np.zeros(
+            {"category": levels.width, "common": 1, None: 0}[thresholds]
+        )
         self.caps, self.rest_caps = caps.listed, caps.rest
         self.n_documents = len(rows)
         self.center = center or Center()
@@ -161,8 +172,10 @@ class ImplicitDual(Dual):
         self.center.add_to(self.W)
         self.absent, self.share = np.empty(0, np.int64), SHARE
         self.widest = int(np.diff(levels.starts).max(initial=0))
-        n_slots = max(levels.nnz, len(rows))
-        self.slots = np.zeros((len(self.codes), n_slots, 3), np.uint32)
+        compared = int((self.codes != SVM).sum())  # kinds of labels over labels
+        self.slots = np.zeros((compared, levels.nnz, 3), np.uint32)
+        owners = len(rows) if SVM in self.codes else 0
+        self.own = np.zeros((owners, 3), np.uint32)
         self.naps = np.zeros((len(rows), 2), np.uint8)
         self.costs = np.zeros(len(rows), np.float32)
         self.without_words = np.flatnonzero(np.diff(rows.starts) == 0)
@@ -179,18 +192,19 @@ class ImplicitDual(Dual):
             self.codes, levels.starts, levels.columns, levels.values, self.caps,
             self.rest_caps, self.absent, max(1, self.widest),
         )  # fmt: skip
-        duals = Duals(self.slots, pool.label, pool.alpha, pool.used)
+        duals = Duals(self.slots, self.own, pool.label, pool.alpha, pool.used)
         return (rows.starts, rows.columns, rows.values), layers, duals
 
     def share_one_pool(self) -> None:
         """Let one thread own all documents from now on; W is to be settled."""
         if len(self.pools) == 1:
             return
-        offset, slots = 0, self.slots.reshape(-1, 3)
+        offset, slots = 0, self._all_slots()
         for pool in self.pools:
             mine = self._slots_of(pool)
             slots[mine, 0] += np.uint32(offset)
             offset += int(pool.used[0])
+        self._take_slots(slots)
         parts = [(p.label[: p.used[0]], p.alpha[: p.used[0]]) for p in self.pools]
         label, alpha = (np.concatenate(part) for part in zip(*parts, strict=True))
         documents = np.arange(self.n_documents)
@@ -204,11 +218,19 @@ class ImplicitDual(Dual):
 
     def values(self) -> tuple[float, float]:
         """½‖w − w₀‖², and the dual value."""
-        return self.center.values(self.W, self.total())
+        return self.center.values(self.W, self.total(), self.tau)
 
     def total(self) -> float:
-        """Σα; an empty document's groups have slack 1 whatever w: α = cap at once."""
-        total = float(self.costs[self.without_words].sum())
+        """Σα; an empty document's groups have slack 1 whatever w: α = cap at once.
+
+        Not those against thresholds, which an empty document moves.
+        """
+        total, empty = 0.0, self.without_words
+        if len(empty):
+            self._visit_pool(
+                self.pools[0], empty, learn=False, codes=self.codes[self.codes != SVM]
+            )
+            total = float(self.costs[empty].sum())
         return total + sum(float(pool.alpha.sum(dtype=float)) for pool in self.pools)
 
     def coefficients(self) -> Floats:
@@ -217,21 +239,22 @@ class ImplicitDual(Dual):
         for pool in self.pools:
             _, layers, duals = self.arrays(pool)
             for document in pool.documents:
-                coefficients(document, layers, duals, out[document])
+                coefficients(document, layers, duals, out[document], np.empty(0))
         return out
 
     def settle(self) -> None:
         """Compute W anew from the duals, if several threads have been at it."""
         if len(self.pools) == 1:
             return
-        self.W[:] = 0.0
+        self.W[:], self.tau[:] = 0.0, 0.0
         self.center.add_to(self.W)
         parts, k = len(self.pools), self.W.shape[1]
         ends = [part * k // parts for part in range(parts + 1)]
 
         def rebuild_labels(span: tuple[int, int]) -> None:
             for pool in self.pools:
-                rebuild(pool.documents, *self.arrays(pool), self.W, *span)
+                arrays = self.arrays(pool)
+                rebuild(pool.documents, *arrays, (self.W, self.tau), *span)
 
         with ThreadPoolExecutor(parts) as threads:
             list(threads.map(rebuild_labels, pairwise(ends)))
@@ -260,11 +283,12 @@ class ImplicitDual(Dual):
 
     def _make_room(self, pool: Pool) -> None:
         """Close the gaps; where that gains too little, take some more memory."""
-        slots = self.slots.reshape(-1, 3)
+        slots = self._all_slots()
         mine = self._slots_of(pool)
         order = np.argsort(slots[:, 0] if mine is None else slots[mine, 0])
         order = order if mine is None else mine[order]
         pool.used[0] = compact(order, slots, pool.label, pool.alpha)
+        self._take_slots(slots, mine)
         spare = pool.used[0] // (2 * self.share) + self._most()
         if pool.used[0] + spare > len(pool.label):
             size = int(pool.used[0]) + int(pool.used[0]) // self.share + self._most()
@@ -279,12 +303,27 @@ class ImplicitDual(Dual):
         """Which of all the slots are the pool's; None: all of them."""
         if len(self.pools) == 1:
             return None
-        mine, n_slots = pool.documents, self.slots.shape[1]
-        if CODES["svm"][0] not in self.codes:
-            starts = self.levels.starts
-            mine = ranges(starts[mine], starts[mine + 1] - starts[mine])
-        parts = len(self.codes)
-        return np.concatenate([mine + part * n_slots for part in range(parts)])
+        documents, starts = pool.documents, self.levels.starts
+        parts, n_slots, _ = self.slots.shape
+        listed = ranges(starts[documents], starts[documents + 1] - starts[documents])
+        each = [listed + part * n_slots for part in range(parts)]
+        own = parts * n_slots + documents[: len(self.own)]  # all, or none has any
+        return np.concatenate([*each, own])
+
+    def _all_slots(self) -> Array:
+        """All slots as one array, a copy where labels have thresholds."""
+        slots = self.slots.reshape(-1, 3)
+        return np.concatenate([slots, self.own]) if len(self.own) else slots
+
+    def _take_slots(self, slots: Array, which: Ints | None = None) -> None:
+        """Have the slots of such an array; which : those that were changed."""
+        if not len(self.own):
+            return
+        each = np.arange(len(slots)) if which is None else which
+        end = len(slots) - len(self.own)
+        listed, own = each[each < end], each[each >= end]
+        self.slots.reshape(-1, 3)[listed] = slots[listed]
+        self.own[own - end] = slots[own]
 
     def _visit(self, order: Array, *, learn: bool) -> float:
         """Let every pool's thread visit its own documents; what pays is woken up."""
@@ -298,12 +337,18 @@ class ImplicitDual(Dual):
                 list(threads.map(visit, self.pools, shares))
         return float(self.costs.sum(dtype=np.float64))
 
-    def _visit_pool(self, pool: Pool, order: Array, *, learn: bool) -> None:
+    def _visit_pool(
+        self, pool: Pool, order: Array, *, learn: bool, codes: Ints | None = None
+    ) -> None:
         begin = 0
         while begin < len(order):
+            rows, layers, duals = self.arrays(pool)
+            if codes is not None:
+                layers = layers._replace(codes=codes)
             begin = implicit_pass(
-                order, begin, *self.arrays(pool), self.W, self.naps, self.costs, learn
-            )
+                order, begin, rows, layers, duals, (self.W, self.tau), self.naps,
+                self.costs, learn,
+            )  # fmt: skip
             if begin < len(order):
                 self._make_room(pool)
 
@@ -320,10 +365,11 @@ class ExplicitDual(Dual):
 
     rows : documents (n, features);  groups : per document, groups of (init, term);
     caps : C per group, in the same order, documents one after the other;
-    W : weights to share with another problem, which has added w₀ already.
+    shared : W and thresholds of another problem, which has added w₀ already.
 
     An edge may name the item n_labels, the threshold: its row is the constant 1 in
-    place of x, and its weight, ``tau``, is part of w.
+    place of x, and its weight, ``tau``, is part of w: one, (1,), or, if that is what is
+    shared, one per label, (n_labels,): then it is the threshold of the other end.
     """
 
     def __init__(
@@ -333,23 +379,25 @@ class ExplicitDual(Dual):
         groups: Sequence[Groups],
         caps: Floats,
         center: Center | None = None,
-        W: Floats | None = None,
+        shared: tuple[Floats, Floats] | None = None,
     ) -> None:
         self.rows, self.n_documents = rows, len(rows)
         self.center = center or Center()
-        if W is None:
-            W = np.zeros((rows.width, n_labels), rows.values.dtype)
-            self.center.add_to(W)
-        self.W, self.tau = W, np.zeros(1)
+        if shared is None:
+            shared = np.zeros((rows.width, n_labels), rows.values.dtype), np.zeros(1)
+            self.center.add_to(shared[0])
+        self.W, self.tau = shared
         self.squares = squares(rows)
         self.costs = np.zeros(len(rows))
         flat = [group for document in groups for group in document]
         pairs = np.array([e for group in flat for e in group], np.uint32).reshape(-1, 2)
         documents, lists = (np.cumsum([0, *map(len, part)]) for part in (groups, flat))
-        winners, losers = np.ascontiguousarray(pairs.T)
+        self.has_threshold = bool((pairs == n_labels).any())
+        if len(self.tau) == n_labels:
+            pairs = pairs + np.where(pairs == n_labels, pairs[:, ::-1], 0)
+        winners, losers = np.ascontiguousarray(pairs.T.astype(np.uint32))
         self.edges = Edges(documents, lists, winners, losers, caps)
         self.alpha = np.zeros(len(pairs))
-        self.has_threshold = bool((pairs == n_labels).any())
 
     def raise_caps(self, factor: float) -> None:
         """Multiply every C, by 1 or more once there are duals: they stay feasible."""
@@ -357,28 +405,32 @@ class ExplicitDual(Dual):
 
     def values(self) -> tuple[float, float]:
         """½‖w − w₀‖², and the dual value."""
-        return self.center.values(self.W, self.total(), float(self.tau[0]))
+        return self.center.values(self.W, self.total(), self.tau)
 
     def total(self) -> float:
         """Σα."""
         return float(self.alpha.sum())
 
-    def rebase(self, W: Floats) -> None:
+    def rebase(self, W: Floats, tau: Floats) -> None:
         """Go on with larger weights, which hold the present ones."""
         before, after = self.W.shape[1], W.shape[1]
         for items in (self.edges.winners, self.edges.losers):
-            items[items == before] = after
-        self.W = W
+            items[items >= before] += np.uint32(after - before)
+        self.W, self.tau = W, tau
 
     def coefficients(self) -> Floats:
         """Document i's part in w_r is coefficients[i, r] · x_i, shape (n, labels)."""
-        out = np.zeros((self.n_documents, self.W.shape[1] + 1))
+        return self.parts()[:, : self.W.shape[1]]
+
+    def parts(self) -> Floats:
+        """The coefficients, and what each adds to tau, (n, labels + thresholds)."""
+        out = np.zeros((self.n_documents, self.W.shape[1] + len(self.tau)))
         edges = self.edges
         group = np.repeat(np.arange(len(edges.caps)), np.diff(edges.edge_starts))
         document = np.searchsorted(edges.group_starts, group, side="right") - 1
         np.add.at(out, (document, edges.winners), self.alpha)
         np.add.at(out, (document, edges.losers), -self.alpha)
-        return out[:, :-1]
+        return out
 
     def _visit(self, order: Array, *, learn: bool) -> float:
         rows = self.rows.starts, self.rows.columns, self.rows.values
@@ -423,8 +475,11 @@ class CompositeDual(Dual):
         """Make W exactly what the duals of both parts stand for."""
         if len(self.implicit.pools) > 1:
             self.implicit.settle()
-            listed = self.explicit
-            self.W += listed.rows.to_scipy().T @ listed.coefficients()
+            listed, k = self.explicit, self.W.shape[1]
+            parts = listed.parts()
+            self.W += listed.rows.to_scipy().T @ parts[:, :k]
+            if self.implicit.thresholds:
+                self.tau += parts[:, k:].sum(axis=0)
 
     def raise_caps(self, factor: float) -> None:
         """Multiply every C, by 1 or more once there are duals: they stay feasible."""
@@ -434,7 +489,7 @@ class CompositeDual(Dual):
     def values(self) -> tuple[float, float]:
         """½‖w − w₀‖², and the dual value."""
         total = self.implicit.total() + self.explicit.total()
-        return self.implicit.center.values(self.W, total, float(self.tau[0]))
+        return self.implicit.center.values(self.W, total, self.tau)
 
     def coefficients(self) -> Floats:
         """Document i's part in w_r is coefficients[i, r] · x_i, shape (n, labels)."""
@@ -501,7 +556,7 @@ def fits(rows: Rows, n_labels: int, memory: str | float, *, sparse: bool) -> boo
         f"weights, more than memory={memory!r}"
     )
     if not sparse:
-        remedy = "use loss='dom' without kernel, or allow more"
+        remedy = "use loss='dom' without kernel and thresholds, or allow more"
         raise TooLittleMemory(f"{message}: {remedy}")
     LOG.info("%s: they are kept sparse", message)
     return False

@@ -89,13 +89,14 @@ class LiveDual:
         self.n_features, self.n_labels = layered.W.shape
         self.retired: set[int] = set()
         self.visits = 0
-        self.shelf, self.listed = LiveImplicitDual(layered), ListedDuals(C)
+        own = layered.tau if layered.thresholds else np.zeros(1)
+        self.shelf, self.listed = LiveImplicitDual(layered), ListedDuals(C, own)
         if is_listed is None:
             is_listed = np.full((listed or layered).n_documents, listed is not None)
         self.owner = Growing(np.flatnonzero(~is_listed))
         self.place = Growing(np.where(is_listed, -1, np.cumsum(~is_listed) - 1))
         if listed is not None:
-            self.tau[0] = listed.tau[0]
+            self.tau[:] = listed.tau
             groups, handles = groups_of(listed, C), np.flatnonzero(is_listed).tolist()
             taught = groups.lessons(listed.rows), groups.split(listed.alpha)
             for handle, lesson, duals in zip(handles, *taught, strict=True):
@@ -104,8 +105,13 @@ class LiveDual:
 
     @property
     def tau(self) -> Floats:
-        """The threshold, (1,)."""
+        """The thresholds: one, (1,), or one per label, with room for more."""
         return self.listed.tau
+
+    @property
+    def thresholds_(self) -> Floats | None:
+        """The threshold of each label, (labels,); None where none was learned."""
+        return _by_label(self.tau, self.n_labels, self.shelf.problem.thresholds)
 
     @property
     def W(self) -> Array:  # noqa: N802 (mathematics)
@@ -149,7 +155,9 @@ class LiveDual:
             return
         place = self._place_of(handle)
         lesson = self.shelf.lesson(place)
-        self._add(lesson, -self.shelf.parts(place))
+        shift = np.zeros_like(self.shelf.problem.tau)
+        self._add(lesson, -self.shelf.parts(place, shift))
+        self.shelf.problem.tau -= shift
         self._remove(handle, place)
 
     def lesson(self, handle: int) -> Lesson:
@@ -231,6 +239,9 @@ class LiveDual:
         weights = self.shelf.problem.W
         weights[:, into] += weights[:, label]
         weights[:, label] = 0.0
+        if self.shelf.problem.thresholds == "category":
+            self.tau[into] += self.tau[label]
+            self.tau[label] = 0.0
         self.shelf.join(label, into)
         self.retire(label)
         for handle, lesson in zip(again, lessons, strict=True):
@@ -239,16 +250,17 @@ class LiveDual:
     def move(self, handles: Iterable[int], label: int, to: int) -> None:
         """Let documents of one label have another instead, with what they taught.
 
-        The two exchange their parts; a document that has both is learned anew.
+        The two exchange their parts; a document that has both is learned anew, and so
+        is any where labels are compared with thresholds.
         """
         self._check(label)
         self.grow(0, to + 1)
         self._check(to)
         for handle, lesson in [(h, self.lesson(h)) for h in handles]:
-            caps = self.shelf.problem.caps
+            caps, by_threshold = self.shelf.problem.caps, self.shelf.problem.thresholds
             if label == to or label not in lesson.labels:
                 continue
-            if to in lesson.labels or caps[label] != caps[to]:
+            if by_threshold or to in lesson.labels or caps[label] != caps[to]:
                 self.replace(handle, lesson.reading(label, to))
                 continue
             before = self._parts(handle)
@@ -269,7 +281,7 @@ class LiveDual:
     def _parts(self, handle: int) -> Floats:
         """What a document adds to w_r is parts[r] · x, shape (labels,)."""
         if handle in self.listed:
-            return self.listed[handle].parts()[:-1]
+            return self.listed[handle].parts()[: self.shelf.problem.W.shape[1]]
         return self.shelf.parts(self._place_of(handle))
 
     def _put(self, handle: int, lesson: Lesson) -> None:
@@ -340,6 +352,9 @@ class LiveDual:
             caps[: len(problem.caps)] = problem.caps
             problem.caps = problem.rest_caps = caps
             self.shelf.widen(width)
+            if problem.thresholds == "category":
+                problem.tau = np.pad(self.tau, (0, width - len(self.tau)))
+                self.listed.tau = problem.tau
             self.listed.rebase(larger)
         self.n_features, self.n_labels = features, labels
         self._mark_absent()
@@ -351,11 +366,26 @@ class LiveDual:
         self.listed.hide(self.retired)
 
 
+def _by_label(tau: Floats, n_labels: int, thresholds: str | None) -> Floats | None:
+    """The threshold of each label; thresholds : which are learned of all documents.
+
+    Where none are, there is one if a listed document has moved it.
+    """
+    if thresholds == "category":
+        return tau[:n_labels].copy()
+    return np.full(n_labels, tau[0]) if thresholds or tau[0] else None
+
+
 LIVE = tuple(name for name in CODES if name != "svm")
 
 
 def from_nothing(
-    loss: str, C: float, dtype: Any = np.float32, keep: int | None = None
+    loss: str,
+    C: float,
+    dtype: Any = np.float32,
+    keep: int | None = None,
+    *,
+    thresholds: str | None = None,
 ) -> LiveDual:
     """No documents yet, no words, no labels."""
     if loss not in LIVE:
@@ -363,16 +393,21 @@ def from_nothing(
             f"loss {loss!r} cannot learn document by document: use "
             f"{', '.join(LIVE)}, or fit on all documents"
         )
-    return LiveDual(_empty(loss, C, dtype, 0), C, keep)
+    return LiveDual(_empty(loss, C, dtype, 0, thresholds), C, keep)
 
 
 def from_batch(
-    problem: Any, C: float, keep: int | None = None, loss: str = "dom"
+    problem: Any,
+    C: float,
+    keep: int | None = None,
+    loss: str = "dom",
+    *,
+    thresholds: str | None = None,
 ) -> LiveDual:
     """Go on from a batch problem: its documents, duals and weights are kept.
 
     Document i of the batch has the handle i. loss : of layered documents to come,
-    where the batch has none.
+    where the batch has none;  thresholds : those of the batch.
     """
     if isinstance(problem, CompositeDual):
         problem.settle()
@@ -380,10 +415,10 @@ def from_batch(
         return LiveDual(problem.implicit, C, keep, problem.explicit, problem.is_listed)
     if isinstance(problem, ExplicitDual):
         dtype, n_labels = problem.rows.values.dtype, problem.W.shape[1]
-        layered = _empty(loss, C, dtype, n_labels)
+        layered = _empty(loss, C, dtype, n_labels, thresholds)
         layered.W = problem.W
         return LiveDual(layered, C, keep, problem)
-    if isinstance(problem, ImplicitDual) and CODES["svm"][0] not in problem.codes:
+    if isinstance(problem, ImplicitDual) and len(problem.slots):
         problem.settle()
         problem.share_one_pool()
         return LiveDual(problem, C, keep)
@@ -393,13 +428,15 @@ def from_batch(
     )
 
 
-def _empty(loss: str, C: float, dtype: Any, n_labels: int) -> ImplicitDual:
+def _empty(
+    loss: str, C: float, dtype: Any, n_labels: int, thresholds: str | None
+) -> ImplicitDual:
     """A problem without documents."""
     none = np.zeros(1, np.int64), np.empty(0, np.uint32)
     rows = Rows(*none, np.empty(0, dtype), 0)
     levels = Rows(*none, np.empty(0, np.float32), n_labels)
     caps = np.full(n_labels, C)
-    return ImplicitDual(rows, levels, loss, Caps(caps, caps))
+    return ImplicitDual(rows, levels, loss, Caps(caps, caps), thresholds=thresholds)
 
 
 Arrays = dict[str, Array]
@@ -420,6 +457,7 @@ def to_arrays(live: LiveDual) -> Arrays:
         **problem.rows.arrays("words"),
         **problem.levels.arrays("levels"),
         "slots": problem.slots[:, : problem.levels.nnz],
+        "own": problem.own[: len(problem.rows)],
         "pool_label": pool.label[:used],
         "pool_alpha": pool.alpha[:used],
         "naps": problem.naps,
@@ -429,21 +467,31 @@ def to_arrays(live: LiveDual) -> Arrays:
         "owner": live.owner.array,
         "retired": np.array(sorted(live.retired), np.int64),
         "numbers": np.array([live.visits, -1 if live.keep is None else live.keep]),
-        "prices": np.array([live.C, live.tau[0]]),
+        "prices": np.array([live.C, *live.tau[: max(1, width)]]),
     }
     return arrays | _listed_arrays(live)
 
 
-def from_arrays(arrays: Mapping[str, Array], loss: str) -> LiveDual:
+def thresholds_in(arrays: Mapping[str, Array], thresholds: str | None) -> Floats | None:
+    """The threshold of each label in what ``to_arrays`` described, or None."""
+    return _by_label(arrays["prices"][1:], arrays["weights"].shape[1], thresholds)
+
+
+def from_arrays(
+    arrays: Mapping[str, Array], loss: str, thresholds: str | None = None
+) -> LiveDual:
     """The live problem that ``to_arrays`` described."""
     visits, keep = (int(n) for n in arrays["numbers"])
-    C, tau = (float(n) for n in arrays["prices"])
+    C, tau = float(arrays["prices"][0]), arrays["prices"][1:]
     weights = np.array(arrays["weights"])
     rows = rows_in(arrays, "words", weights.shape[0])
     levels = rows_in(arrays, "levels", weights.shape[1])
-    problem = ImplicitDual(rows, levels, loss, Caps(*[np.array(arrays["caps"])] * 2))
+    caps = Caps(*[np.array(arrays["caps"])] * 2)
+    problem = ImplicitDual(rows, levels, loss, caps, thresholds=thresholds)
     problem.W = weights
     problem.slots = np.array(arrays["slots"])
+    if thresholds:
+        problem.own = np.array(arrays["own"])
     problem.naps, problem.costs = np.array(arrays["naps"]), np.array(arrays["costs"])
     label, alpha = np.array(arrays["pool_label"]), np.array(arrays["pool_alpha"])
     problem.pools = [Pool(np.arange(len(rows)), label, alpha, np.array([len(label)]))]
@@ -451,7 +499,8 @@ def from_arrays(arrays: Mapping[str, Array], loss: str) -> LiveDual:
     live.shelf.alive[:] = arrays["alive"]
     live.place, live.owner = Growing(arrays["place"]), Growing(arrays["owner"])
     live.visits = visits
-    live.tau[0] = tau
+    size = live.n_labels if thresholds == "category" else 1
+    live.tau[:size] = tau[:size]
     for label in arrays["retired"]:
         live.retire(int(label))
     stored = with_prefix("listed_", arrays)

@@ -196,7 +196,8 @@ class SparseDual(Dual):
         )  # fmt: skip
         begin, before = 0, -1
         while begin < len(order):
-            duals = Duals(self.slots, self.label, self.alpha, self.used)
+            none = self.slots[:0]  # no label is compared with a threshold
+            duals = Duals(self.slots, none, self.label, self.alpha, self.used)
             begin = active_pass(
                 order, begin, documents, graph, self.center_arrays, self.store,
                 duals, self.least, learn,

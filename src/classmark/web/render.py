@@ -16,6 +16,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.background import BackgroundTask
 from starlette.requests import Request
 
+from classmark.workbench.results import belonging
+
 if TYPE_CHECKING:
     from classmark.web.guard.auth import Caller
 
@@ -45,6 +47,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     templates.globals |= {"clock": by_the_clock, "static": static}
+    templates.globals["belonging"] = belonging
     return templates
 
 

@@ -47,6 +47,7 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "--strategy": ("the strategy", "the setting learning.strategy"),
     "--base": ("the base", "the setting learning.base"),
     "--memory": ("the setting memory", "the setting learning.memory"),
+    "--thresholds": ("the setting thresholds", "the setting learning.thresholds"),
     "--learner": ("the learner", "the setting learning.learner"),
     "say --replace": (
         "choose Import, and replace",

@@ -106,7 +106,8 @@ class Explained:
     """A suggested category as people read it: its path, and the words behind it.
 
     probability : None where the model is not calibrated;  calibrated_on : how many
-    decisions it rests on.
+    decisions it rests on;  belongs : whether the score is above the category's
+    threshold, None where the model has none.
     """
 
     category: str
@@ -117,19 +118,31 @@ class Explained:
     against: Mapping[str, float] = field(default_factory=dict)
     probability: float | None = None
     calibrated_on: int | None = None
+    belongs: bool | None = None
+
+
+def belonging(belongs: bool | None) -> str:
+    """Whether a category belongs to a document, in words; "" where it is not known.
+
+    >>> belonging(True), belonging(False), belonging(None)
+    ('belongs', "doesn't belong", '')
+    """
+    return "" if belongs is None else "belongs" if belongs else "doesn't belong"
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where a document was put: a "leaf", an "inner" category, or "left" to the expert.
 
-    category, path : None and empty where it is left.
+    A category that "belongs" has a score above its threshold; there may be several.
+    category, path : None and empty where it is left;  probability : None where the
+    model is not calibrated.
     """
 
     kind: str
     category: str | None
     path: tuple[str, ...]
-    probability: float
+    probability: float | None
 
 
 @dataclass(frozen=True, slots=True)

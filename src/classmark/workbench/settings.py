@@ -111,6 +111,12 @@ class LearningSettings:
         "Whether a primary label stands above a secondary one.",
         "equal layered",
     )
+    thresholds: str = _setting(
+        "none",
+        "Of plm: whether scores have a threshold, one for all categories or one for "
+        "each, that says which categories belong to a document.",
+        "none common category",
+    )
     strategy: str = _setting(
         "auto",
         "How the tree of categories is used; auto chooses by size.",
@@ -130,6 +136,11 @@ class LearningSettings:
         extensible=True,
     )
     bold: bool = _setting(False, "Whether nodes go also where the gain is not sure.")
+
+    @property
+    def learned_thresholds(self) -> str | None:
+        """The ``thresholds`` of a ranker: "common", "category" or None."""
+        return None if self.thresholds == "none" else self.thresholds
 
     @property
     def scaled(self) -> str | None:

@@ -39,10 +39,10 @@ def problem(seed, n=18):
     return X, graphs
 
 
-def listed(rows, graphs, loss, center=None, W=None):
+def listed(rows, graphs, loss, center=None, shared=None):
     found = [weighted_groups(g, loss.split("-"), np.ones(K)) for g in graphs]
     caps = C * np.array([w for _, weights in found for w in weights])
-    return ExplicitDual(rows, K, [groups for groups, _ in found], caps, center, W)
+    return ExplicitDual(rows, K, [groups for groups, _ in found], caps, center, shared)
 
 
 def composite(X, graphs, loss, threads=1, center=None):
@@ -54,7 +54,8 @@ def composite(X, graphs, loss, threads=1, center=None):
         take(rows, ~which), levels, loss, caps, threads=threads, center=center
     )
     rest = [graph for graph in graphs if graph.levels is None]
-    second = listed(take(rows, which), rest, loss, center, first.W)
+    shared = first.W, np.zeros(1)
+    second = listed(take(rows, which), rest, loss, center, shared)
     return CompositeDual(first, second, which)
 
 

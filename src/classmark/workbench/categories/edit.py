@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from classmark.formats.records import THRESHOLD
 from classmark.formats.text_files import open_bytes, whole_text
 from classmark.problems import Mistake
 from classmark.taxonomy import edits
@@ -231,7 +232,9 @@ def carried_acts(store: Store, number: int, target: int, into: str) -> Iterator[
     }
     for document, winner, loser, weight in store.run(COMPARED, (number,)).fetchall():
         third = loser if winner == number else winner
-        row = store.category_rows([third])[third]
+        row: Row = {"id": THRESHOLD, "stands": 1}
+        if third is not None:
+            row = store.category_rows([third])[third]
         if (
             third != target
             and row["stands"]

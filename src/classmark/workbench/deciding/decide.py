@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from classmark.arrays import Floats
 from classmark.formats.records import PRIMARY as PRIMARY_GRADE
-from classmark.formats.records import SECONDARY, Record
+from classmark.formats.records import SECONDARY, THRESHOLD, Record
 from classmark.problems import Mistake, worded
 from classmark.workbench.results import Logged
 from classmark.workbench.store.log import (
@@ -86,7 +86,9 @@ def decide(
     _require_clear(decision, acts)
     with store.transaction():
         new = {*decision.assign, *decision.primary, *decision.unsure}
-        store.require_open(sorted(new | {n for pair in decision.over for n in pair}))
+        compared = {n for pair in decision.over for n in pair}
+        new |= {name for name in compared if not store.is_threshold(name)}
+        store.require_open(sorted(new))
         numbers = store.judge(acts[:1] if together else acts, who or whoami())
         rest = [act._replace(within=numbers[0]) for act in acts[len(numbers) :]]
         numbers += store.judge(rest, who or whoami())
@@ -126,12 +128,12 @@ def rank_of(scores: Floats, column: int) -> int:
 
 
 def pair_of(text: str, ids: Collection[str]) -> tuple[str, str]:
-    """Read «winner:loser»; ids may hold colons themselves.
+    """Read «winner:loser»; ids may hold colons themselves, one may be the threshold.
 
-    >>> pair_of("a:b:c", {"a:b", "c"})
-    ('a:b', 'c')
+    >>> pair_of("a:b:c", {"a:b", "c"}), pair_of("a:b:threshold", {"a:b", "c"})
+    (('a:b', 'c'), ('a:b', 'threshold'))
     """
-    parts = text.split(":")
+    parts, ids = text.split(":"), {*ids, THRESHOLD}
     cuts = [(":".join(parts[:at]), ":".join(parts[at:])) for at in range(1, len(parts))]
     matches = [cut for cut in cuts if cut[0] in ids and cut[1] in ids]
     if len(matches) == 1:
@@ -139,7 +141,8 @@ def pair_of(text: str, ids: Collection[str]) -> tuple[str, str]:
     if len(cuts) == 1:
         return cuts[0]
     raise Mistake(
-        f"--over {text}: give two categories of the project as winner:loser"
+        f"--over {text}: give two categories of the project, or one and the word "
+        "threshold, as winner:loser"
         + (f"; this reads as {len(matches)} pairs" if matches else "")
     )
 
@@ -212,7 +215,10 @@ def _words(acts: list[Act]) -> str:
 
 
 SAID = """
-SELECT j.seq, j.who, j.at, j.act, coalesce(c.id, ''), coalesce(o.id, ''), j.note
+SELECT j.seq, j.who, j.at, j.act,
+  coalesce(c.id, CASE WHEN j.act IN ('prefer', 'retract') THEN 'threshold' ELSE '' END),
+  coalesce(o.id, CASE WHEN j.act IN ('prefer', 'retract') THEN 'threshold' ELSE '' END),
+  j.note
 FROM judgments AS j LEFT JOIN categories AS c ON c.number = j.category
 LEFT JOIN categories AS o ON o.number = j.other
 WHERE j.document = ? AND j.seq > ? AND j.act {} ORDER BY j.seq

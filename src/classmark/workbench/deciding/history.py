@@ -24,7 +24,9 @@ DETAILS = ("at", "undoes", "within", "grade", "model", "rank", "score")
 MOST = 200  # lines of a page
 CORRECTED = (ASSIGN, PRIMARY, REJECT, UNSURE)
 LINES = """
-SELECT j.seq, j.at, j.who, j.document, coalesce(j.document, ''), j.act, c.id, o.id,
+SELECT j.seq, j.at, j.who, j.document, coalesce(j.document, ''), j.act,
+  coalesce(c.id, CASE WHEN j.act IN ('prefer', 'retract') THEN 'threshold' END),
+  coalesce(o.id, CASE WHEN j.act IN ('prefer', 'retract') THEN 'threshold' END),
   u.seq IS NOT NULL, j.undoes, j.within, j.grade, j.model, j.rank, j.score, j.note
 FROM judgments AS j LEFT JOIN undone AS u ON u.seq = j.seq
 LEFT JOIN categories AS c ON c.number = j.category

@@ -62,7 +62,8 @@ class Choice:
 
     likely : "87 %", or "" where it is not known;  rank : None where it is not ranked;
     note, guideline : the category's own;  examples : two documents in it, (id, title);
-    stands : what was said of it before: assign, primary, reject, unsure, or "".
+    stands : what was said of it before: assign, primary, reject, unsure, or "";
+    belongs : whether its score is above its threshold, None where there is none.
     """
 
     category: str
@@ -77,6 +78,7 @@ class Choice:
     probability: float | None = None
     guideline: str = ""
     examples: tuple[tuple[str, str], ...] = ()
+    belongs: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +258,7 @@ def choice_of(
         rank=suggestion.rank,
         score=suggestion.score,
         probability=chance,
+        belongs=suggestion.belongs,
     )
 
 

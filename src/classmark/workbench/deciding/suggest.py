@@ -19,11 +19,14 @@ from classmark.formats.records import Record
 from classmark.formats.text_files import open_bytes, whole_text
 from classmark.problems import Mistake
 from classmark.rankers.calibration import ENOUGH
+from classmark.ranking import order as ranked
 from classmark.taxonomy.tree import ACTIVE, path_names
 from classmark.workbench.learning.models import how_to_place
 from classmark.workbench.results import Cell, Explained, Place, Table
 
 if TYPE_CHECKING:
+    from classmark.arrays import Floats
+    from classmark.rankers.text_ranker import TextRanker
     from classmark.workbench.project import Project
 
 
@@ -63,6 +66,7 @@ def suggest(
             dict(suggestion.against),
             suggestion.probability,
             decisions,
+            suggestion.belongs,
         )
         for suggestion in model.suggest(text, k, terms)
         if (suggestion.probability or 0.0) >= (min_probability or 0.0)
@@ -89,6 +93,7 @@ def wanted_text(
 
 
 PRECISION = 0.95
+BELONGS = "belongs"  # the kind of a place whose score is above its threshold
 CELLS = 1 << 23  # scores held at once: 64 MiB
 
 
@@ -100,7 +105,9 @@ def place(
 ) -> Table:
     """Put documents in the tree, as deep as can be said; without names, those waiting.
 
-    top : how many of those waiting, 0 for all.
+    Where the model has thresholds, a document goes to every category that belongs, and
+    to a place in the tree only if none does. top : how many of those waiting, 0 for
+    all.
     """
     if top < 0:
         raise Mistake(f"n is {top}: ask for one document or more, or 0 for all")
@@ -109,7 +116,7 @@ def place(
     if not documents:
         chosen = list(islice(store.undecided(), top or None))
     texts = [project.text_of(Record(document)) for document in chosen]
-    places = places_of_texts(project, texts, precision)
+    places = all_places(project, texts, precision)
     rows: list[dict[str, Cell]] = [
         {
             "document": document.id,
@@ -118,17 +125,65 @@ def place(
             "place": " › ".join(put.path) or None,
             "probability": put.probability,
         }
-        for document, put in zip(chosen, places, strict=True)
+        for document, each in zip(chosen, places, strict=True)
+        for put in each
     ]
     note = "no document is waiting: every one is decided or set aside"
     if places:
-        count = Counter(put.kind for put in places)
+        count = Counter(each[0].kind for each in places)
         note = (
             f"{count['leaf']} at a leaf, {count['inner']} higher up, {count['left']} "
-            f"left to the expert; {100 * precision:g} % of the documents placed are to "
-            "be right: at a right category or one above it"
+            "left to the expert"
         )
+        if count[BELONGS]:
+            note = f"{count[BELONGS]} where categories belong, {note}"
+        if count["leaf"] or count["inner"] or not count[BELONGS]:
+            note += (
+                f"; {100 * precision:g} % of the documents placed are to be right: at "
+                "a right category or one above it"
+            )
     return Table("Places", rows, note)
+
+
+def all_places(
+    project: Project, texts: Sequence[str], precision: float
+) -> list[list[Place]]:
+    """The categories that belong to each text, best first; else its place in the tree.
+
+    Without a tree, a text to which none belongs is left to the expert.
+    """
+    model = project.require_model()
+    if model.ranker.limits is None:
+        return [[put] for put in places_of_texts(project, texts, precision)]
+    places: list[list[Place]] = []
+    size = max(1, CELLS // max(1, len(model.categories)))
+    for low in range(0, len(texts), size):
+        scores = model.scores(texts[low : low + size])
+        places += [_belonging(project, model, each) for each in scores]
+    rest = [at for at, each in enumerate(places) if not each]
+    if project.once(how_to_place) is None:
+        backed_off = [Place("left", None, (), 0.0) for _ in rest]
+    else:
+        backed_off = places_of_texts(project, [texts[at] for at in rest], precision)
+    for at, put in zip(rest, backed_off, strict=True):
+        places[at] = [put]
+    return places
+
+
+def _belonging(project: Project, model: TextRanker, scores: Floats) -> list[Place]:
+    """The categories whose scores are above their thresholds, best first."""
+    shown = np.flatnonzero(np.isfinite(scores))
+    chances = model.probabilities(scores[None, shown])
+    limits, places = model.ranker.limits, []
+    for at in ranked(scores[None, shown])[0].tolist():
+        column = shown[at]
+        if limits is None or scores[column] <= limits[column]:
+            continue
+        category = model.categories[column]
+        path = path_names(project.categories, project.tree, category)
+        chance = None if chances is None else float(chances[0, at])
+        places.append(Place(BELONGS, category, path, chance))
+    return places
 
 
 def place_if_any(project: Project, text: str) -> Place | None:

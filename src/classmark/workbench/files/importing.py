@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from classmark.corpus.documents import Document
 from classmark.formats import read_records
 from classmark.formats.preferences import is_preferences, numbered_preferences
-from classmark.formats.records import Record
+from classmark.formats.records import THRESHOLD, Record
 from classmark.formats.taxonomies import read_categories
 from classmark.formats.text_files import FilePlace
 from classmark.problems import Mistake, worded
@@ -113,7 +113,8 @@ def import_documents(
 def import_preferences(project: Project, path: Path, who: str = "") -> Table:
     """Read «document, winner, loser[, weight]»; all of it is logged, or nothing.
 
-    Documents and categories must be there. A pair compared before is compared anew.
+    Documents and categories must be there; the word ``threshold`` may stand in the
+    place of a category. A pair compared before is compared anew.
     """
     store, acts, documents, count = project.store, [], set(), 0
     who = who or whoami()
@@ -128,7 +129,7 @@ def import_preferences(project: Project, path: Path, who: str = "") -> Table:
                     f"there is no document {document!r} in the project: import it first"
                 )
             for name in (winner, loser):
-                if name not in categories:
+                if name not in categories and name != THRESHOLD:
                     place.refuse(
                         f"document {document!r}: there is no category {name!r}: "
                         "correct its id, or import its taxonomy first"
@@ -259,12 +260,18 @@ def _missing_categories(
     names = [
         name
         for record in records
-        for name in (*record.labels, *chain.from_iterable(record.preferences))
+        for name in (*record.labels, *_compared(record))
         if name not in categories
     ]
     if not all(map(str.strip, names)):
         raise Mistake("a label has no name: remove it from the file")
     return list(dict.fromkeys(names))
+
+
+def _compared(record: Record) -> Iterator[str]:
+    """The categories that its preferences name."""
+    names = chain.from_iterable(record.preferences)
+    return (name for name in names if name != THRESHOLD)
 
 
 def _changes(record: Record, before: Comparison) -> Iterator[Act]:

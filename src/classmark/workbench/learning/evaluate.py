@@ -109,9 +109,12 @@ def evaluate_strategies(
     learning = learning or project.settings.learning
     settings: dict[str, LearningSettings] = {}
     for name in dict.fromkeys(strategies):
-        settings[name] = replace(learning, strategy=name, rare=False)
+        thresholds = "none" if name in fit.DESCENDING else learning.thresholds
+        settings[name] = replace(
+            learning, strategy=name, rare=False, thresholds=thresholds
+        )
         if learning.rare:
-            settings[name + RARE] = replace(learning, strategy=name, rare=True)
+            settings[name + RARE] = replace(settings[name], rare=True)
     return _measured(project, "strategy", settings, n_folds)
 
 
@@ -135,8 +138,14 @@ def _measured(
             f"{worded('(classmark decide)')}"
         )
     categories = project.store.categories()
-    grades = project.settings.learning.grades
-    collection = fit.collected(project, records, grades, categories)
+    learning = project.settings.learning
+    collection = fit.collected(
+        project,
+        records,
+        learning.grades,
+        categories,
+        thresholds=bool(learning.learned_thresholds),
+    )
     task = fit.task_of(collection, categories)
     splits, how = _splits(records, n_folds)
     learners = {

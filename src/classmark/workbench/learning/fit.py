@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from classmark.preferences.graph import Edge, PreferenceGraph, amended
+from classmark.formats.records import THRESHOLD
+from classmark.preferences.graph import Edge, PreferenceGraph, amended, with_threshold
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake, TooLittleMemory, worded
 from classmark.progress import spreader
 from classmark.rankers.text_ranker import TextRanker, learner
+from classmark.solvers.preference import THRESHOLDS
 from classmark.solvers.preference_live import LIVE
 from classmark.taxonomy.tree import ACTIVE, Category, taxonomy_of
 from classmark.validation import byte_size
@@ -55,6 +57,7 @@ OPTIONS = {
     "policy": "use --strategy pruned",
     "bold": "use --strategy pruned",
     "C": "use --learner plm or loglinear",
+    "thresholds": "use --learner plm, with --strategy plain or flat and the base svm",
 }
 
 
@@ -89,6 +92,14 @@ class Strategy:
     def descends(self) -> bool:
         """Whether documents go down the tree, node by node."""
         return self.name in DESCENDING
+
+    def require_no(self, thresholds: str | None) -> None:
+        """Refuse thresholds where documents go down the tree."""
+        if thresholds and self.descends:
+            raise Mistake(
+                f"strategy {self.name} ({self.why}) learns no thresholds: use "
+                f"{worded('--thresholds')} none, or more {worded('--memory')}"
+            )
 
 
 def choose(learning: LearningSettings, tree: Taxonomy, size: Size) -> Strategy:
@@ -134,7 +145,8 @@ def require(learning: LearningSettings) -> None:
     from classmark.hierarchies.pruning import require_policy
 
     require_policy(learning.policy)
-    choices = {"strategy": STRATEGIES, "base": BASES, "norm": NORMS}
+    choices: dict[str, Any] = {"strategy": STRATEGIES, "base": BASES, "norm": NORMS}
+    choices["thresholds"] = ("none", *THRESHOLDS)
     for name, values in choices.items():
         if (value := getattr(learning, name)) not in values:
             raise Mistake(f"{name} {value!r} is not known: use {', '.join(values)}")
@@ -185,10 +197,11 @@ def _used(settings: LearningSettings, *, tree: bool) -> set[str]:
     """Those of ``OPTIONS`` that the settings look at."""
     if settings.learner != LEARNER:
         return NOTED.get(settings.learner, set())
+    learned = {"loss", "thresholds"}
     by_strategy = {
-        "auto": {"loss", "base", "policy", "bold"} if tree else {"loss"},
-        PLAIN: {"loss"},
-        FLAT: {"base"} if settings.base != "svm" else {"base", "loss"},
+        "auto": {"base", "policy", "bold", *learned} if tree else learned,
+        PLAIN: learned,
+        FLAT: {"base"} if settings.base != "svm" else {"base", *learned},
         TOP_DOWN: {"base"},
         PRUNED: {"base", "policy", "bold"},
     }
@@ -236,7 +249,11 @@ def bytes_text(size: float) -> str:
 
 
 def lesson(
-    record: JudgedRecord, number: Mapping[str, int], grades: str = "equal"
+    record: JudgedRecord,
+    number: Mapping[str, int],
+    grades: str = "equal",
+    *,
+    thresholds: bool = False,
 ) -> Lesson | None:
     """What one document teaches: its label numbers, a graph, or nothing.
 
@@ -246,7 +263,8 @@ def lesson(
     category is below the labels as all others are; where there is no label, below the
     threshold. An explicit preference is added; where it contradicts the labels, it
     replaces what they say of its two categories. A document set aside teaches nothing.
-    number : of each category, from 0 to as many as there are.
+    number : of each category, from 0 to as many as there are;  thresholds : whether the
+    edges that are listed say of every category whether it belongs, as labels do.
 
     >>> from classmark.corpus.documents import Document
     >>> labels = {"a": 1.0, "b": 2.0}
@@ -258,10 +276,9 @@ def lesson(
         raise Mistake(f"grades is {grades!r}: use {' or '.join(GRADES)}")
     if not teaches(record):
         return None
-    edges: dict[Edge, float] = {
-        (number[winner], number[loser]): weight
-        for (winner, loser), weight in record.preferences.items()
-    }
+    item = {THRESHOLD: len(number)} | dict(number)
+    preferred = record.preferences.items()
+    edges: dict[Edge, float] = {(item[u], item[v]): w for (u, v), w in preferred}
     if not record.labels:
         listed = [(len(number), number[name]) for name in sorted(record.rejected)]
         graph = PreferenceGraph(len(number), listed, thresholds=bool(listed))
@@ -277,14 +294,18 @@ def lesson(
     for name, key in keys.items():
         levels[number[name]] = 1 + ranks.index(key)
     levels[[number[name] for name in record.unsure if name in number]] = -1
-    return amended(PreferenceGraph(len(number), levels=levels), edges)
+    graph = PreferenceGraph(len(number), levels=levels)
+    return amended(with_threshold(graph) if thresholds and edges else graph, edges)
 
 
 def taught(
-    records: Sequence[JudgedRecord], number: Mapping[str, int], grades: str = "equal"
+    records: Sequence[JudgedRecord],
+    number: Mapping[str, int],
+    *grades: str,
+    thresholds: bool = False,
 ) -> list[PreferenceGraph] | None:
     """The lessons of documents as graphs, or None where all are labels alone."""
-    lessons = [lesson(record, number, grades) for record in records]
+    lessons = [lesson(r, number, *grades, thresholds=thresholds) for r in records]
     if not any(isinstance(each, PreferenceGraph) for each in lessons):
         return None
     return [
@@ -305,6 +326,7 @@ def teaches(record: JudgedRecord, *, graphs: bool = True) -> bool:
 def spoken_of(record: JudgedRecord) -> set[str]:
     """The categories its lesson must name."""
     names = {*record.labels, *(n for pair in record.preferences for n in pair)}
+    names -= {THRESHOLD} - record.labels.keys()
     return names if record.labels else names | record.rejected
 
 
@@ -323,10 +345,8 @@ def to_learn_from(
     """
     training = (record for record in records if part_of(record) != TEST)
     if not ranker.takes_thresholds:
-        training = (replace(record, rejected=frozenset()) for record in training)
-    return [
-        record for record in training if teaches(record, graphs=ranker.takes_graphs)
-    ]
+        training = (record.among_categories() for record in training)
+    return [each for each in training if teaches(each, graphs=ranker.takes_graphs)]
 
 
 def part_of(record: JudgedRecord) -> str:
@@ -339,6 +359,8 @@ def collected(
     records: Sequence[JudgedRecord],
     grades: str = "equal",
     categories: Sequence[Category] | None = None,
+    *,
+    thresholds: bool = False,
 ) -> LabelledTexts:
     """Texts and label numbers; every leaf is a category, and every label in use."""
     from classmark.evaluation.evaluate import LabelledTexts
@@ -356,7 +378,7 @@ def collected(
         [project.text_of(record) for record in records],
         [sorted(number[name] for name in record.labels) for record in records],
         names,
-        taught(records, number, grades),
+        taught(records, number, grades, thresholds=thresholds),
     )
 
 
@@ -415,6 +437,7 @@ def fit(
     X = vectorizer.fit_transform([collection.texts[i] for i in chosen])
     size = Size(*X.shape, len(collection.categories), X.dtype.itemsize)
     strategy = choose(learning, _as_built(task, chosen), size)
+    strategy.require_no(learning.learned_thresholds)
     ranker = ranker_for(strategy, learning, task, vectorizer)
     lessons: Any = collection.lessons(ranker, chosen)
     shape = (X.shape[0], size.categories)
@@ -511,6 +534,7 @@ def ranker_for(
         loss=learning.loss,
         tol=PRECISION,
         memory=learning.memory,
+        thresholds=learning.learned_thresholds,
     )
 
 
@@ -537,6 +561,7 @@ def new_ranker(learning: LearningSettings) -> LinearRanker:
             "center": learning.center or None,
             "tol": PRECISION,
             "memory": learning.memory,
+            "thresholds": learning.learned_thresholds,
         },
         "loglinear": {"loss": learning.loss, "C": price},
         "mmp": {"loss": 1, "passes": 5, "average": True},

@@ -373,7 +373,9 @@ class LiveLearner:
             self._show()
         text, taught, changed = self.project.text_of(record), None, False
         if not is_apart:
-            taught = fit.lesson(record, self._columns, self.facts.settings["grades"])
+            thresholds = self.facts.settings.get("thresholds", "none") != "none"
+            grades = self.facts.settings["grades"]
+            taught = fit.lesson(record, self._columns, grades, thresholds=thresholds)
         if id_ in self._replaced:
             self._replaced.discard(id_)
             changed = self.ranker.teach(id_, text, None)
@@ -452,7 +454,12 @@ def from_nothing(project: Project) -> LiveLearner | None:
     vectorizer = LiveVectorizer(
         project.settings.text.analyzer, *weights, slope=learning.slope
     )
-    ranker = PreferenceRanker(learning.loss, learning.C or USUAL_C, time_budget=BUDGET)
+    ranker = PreferenceRanker(
+        learning.loss,
+        learning.C or USUAL_C,
+        time_budget=BUDGET,
+        thresholds=learning.learned_thresholds,
+    )
     live = LiveTextRanker(vectorizer, ranker)
     facts = LiveFacts("", settings_from_nothing(project))
     return LiveLearner(project, live, LogReplay(by_number=True), facts)

@@ -10,12 +10,12 @@ import getpass
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from classmark.formats.records import Record
+from classmark.formats.records import THRESHOLD, Record
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.taxonomy.tree import Category
@@ -56,6 +56,11 @@ class JudgedRecord(Record):
     rejected: frozenset[str] = frozenset()
     unsure: frozenset[str] = frozenset()
     aside: bool = False
+
+    def among_categories(self) -> JudgedRecord:
+        """The record without what compares categories with thresholds."""
+        pairs = {p: w for p, w in self.preferences.items() if THRESHOLD not in p}
+        return replace(self, rejected=frozenset(), preferences=pairs)
 
 
 def sorted_out(statements: Mapping[str, tuple[str, float | None]]) -> dict[str, Any]:
@@ -151,10 +156,10 @@ class Act(NamedTuple):
     act : ``assign`` (with a grade), ``primary`` (the same, and above the document's
     other labels), ``reject`` (not this one), ``unsure`` (neither; without a category
     the document as a whole) or ``remove``, which takes back any of them; ``prefer``
-    (category over other, the grade being the weight) or ``retract``, which takes back
-    what was preferred between the two; ``skip``, ``note``, ``settle`` and ``replace``
-    (what the document says), without a category, leave what holds as it is; without a
-    document, an act on categories;
+    (category over other, the grade being the weight; one of the two may be the word
+    ``threshold``) or ``retract``, which takes back what was preferred between the two;
+    ``skip``, ``note``, ``settle`` and ``replace`` (what the document says), without a
+    category, leave what holds as it is; without a document, an act on categories;
     model, rank, score : what the expert saw when deciding;  undoes : the number of the
     act taken back;  within : the number of the act this one is part of;  changes :
     what it does to categories.
@@ -308,7 +313,9 @@ class LogReplay:
         pairs = _last_by(entries, (PREFER, RETRACT), lambda e: frozenset(e.numbers))
         preferences = {}
         for entry in pairs.values():
-            winner, loser = (self.names.get(n or 0) for n in entry.numbers)
+            winner, loser = (
+                THRESHOLD if n is None else self.names.get(n) for n in entry.numbers
+            )
             if entry.act == PREFER and winner is not None and loser is not None:
                 preferences[winner, loser] = float(entry.grade or 0.0)
         return preferences

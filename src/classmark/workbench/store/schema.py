@@ -6,7 +6,8 @@ their ``number``, which never changes, so that ids may. What an act did to categ
 in its ``changes``: number → field → [before, after]; the table ``categories`` is the
 result of all changes. The acts that do not hold now, being undone, are in ``undone``.
 The views are what holds: the last statement on a document and a category
-(``statements``), and on a document and a pair of categories (``comparisons``). The acts
+(``statements``), and on a document and a pair of categories (``comparisons``), where no
+category (NULL) stands for the threshold of the other. The acts
 ``skip``, ``note``, ``settle`` and ``replace`` name no category and change none of them;
 what a document said before an act replaced it is in ``texts``.
 
@@ -32,7 +33,7 @@ from string import Template
 from classmark.problems import DamagedFolder, Mistake
 
 APPLICATION = 0x436C4D6B  # "ClMk": the file is ours
-VERSION = 7
+VERSION = 8
 WORDS = {  # of SQLite and PostgreSQL
     "INTEGER": ("INTEGER", "BIGINT"),
     "REAL": ("REAL", "DOUBLE PRECISION"),
@@ -221,18 +222,20 @@ CREATE VIEW comparisons AS
   SELECT document, category, other, grade, seq FROM (
     SELECT j.document, j.category, j.other, j.grade, j.act, j.seq,
       row_number() OVER (
-        PARTITION BY document, $LEAST(category, other), $GREATEST(category, other)
+        PARTITION BY document, $LEAST(coalesce(category, 0), coalesce(other, 0)),
+          $GREATEST(coalesce(category, 0), coalesce(other, 0))
         ORDER BY seq DESC) AS age
     FROM judgments AS j
     WHERE act IN ('prefer', 'retract')
       AND NOT EXISTS (SELECT 1 FROM undone AS u WHERE u.seq = j.seq)) AS made
   WHERE age = 1 AND act = 'prefer';
 CREATE VIEW preferences AS
-  SELECT p.document, c.id AS category, o.id AS other, p.grade, p.seq
+  SELECT p.document, coalesce(c.id, 'threshold') AS category,
+    coalesce(o.id, 'threshold') AS other, p.grade, p.seq
   FROM comparisons AS p
-  JOIN categories AS c ON c.number = p.category
-  JOIN categories AS o ON o.number = p.other
-  WHERE c.stands = 1 AND o.stands = 1;
+  LEFT JOIN categories AS c ON c.number = p.category
+  LEFT JOIN categories AS o ON o.number = p.other
+  WHERE coalesce(c.stands, 1) = 1 AND coalesce(o.stands, 1) = 1;
 CREATE VIEW aside AS
   SELECT DISTINCT document FROM judgments AS a
   WHERE act = 'unsure' AND category IS NULL
@@ -298,7 +301,7 @@ ADD_GUIDELINES = """
 ALTER TABLE categories ADD COLUMN guideline $TEXT NOT NULL DEFAULT '';
 """
 MIGRATIONS = (  # formats, and what a store of one of them still needs, in order
-    (range(1, 7), DROP_VIEWS),
+    (range(1, 8), DROP_VIEWS),
     (range(1, 3), RENAME_LOG + CATEGORIES),
     (range(1, 3), NUMBER_CATEGORIES),
     (range(1, 3), LOG),
@@ -306,7 +309,8 @@ MIGRATIONS = (  # formats, and what a store of one of them still needs, in order
     (range(1, 5), CLICKS),
     (range(3, 6), ADD_GUIDELINES),
     (range(1, 6), LOG_BY_PERSON + PEOPLE),
-    (range(1, 7), TEXTS + VIEWS),
+    (range(1, 7), TEXTS),
+    (range(1, 8), VIEWS),
 )
 
 

@@ -15,13 +15,15 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, Any, Self
 
 from classmark.corpus.documents import Document
-from classmark.formats.records import Record
+from classmark.formats.records import THRESHOLD, Record
 from classmark.problems import MissingExtra, Mistake, worded
 from classmark.taxonomy.tree import ACTIVE, Category
 from classmark.workbench.settings import StoreSettings
 from classmark.workbench.store.log import (
     BLANK,
+    PREFER,
     REPLACE,
+    RETRACT,
     Act,
     JudgedRecord,
     LogEntry,
@@ -167,6 +169,12 @@ class Store:
             remedy = f"correct its id, or {add}"
         raise Mistake(f"there is no category {category!r}: {remedy}")
 
+    def is_threshold(self, name: str | None) -> bool:
+        """Whether a name is the word for the threshold, and no category's."""
+        if name != THRESHOLD:
+            return False
+        return self.run(CATEGORY_NUMBER, (name,)).fetchone() is None
+
     def require_open(self, names: Iterable[str]) -> None:
         """Refuse categories that are not there or are retired."""
         for name in names:
@@ -182,10 +190,13 @@ class Store:
         seqs, numbers = [], dict[str | None, int | None]({None: None})
         with self.transaction():
             for act in acts:
+                compares = act.act in (PREFER, RETRACT)
                 for name in (act.category, act.other):
-                    if name not in numbers:
+                    if name not in numbers and not (
+                        compares and self.is_threshold(name)
+                    ):
                         numbers[name] = self.number_of(str(name))
-                pair = (numbers[act.category], numbers[act.other])
+                pair = (numbers.get(act.category), numbers.get(act.other))
                 seqs.append(self.append(act, who, pair))
         return seqs
 

@@ -30,7 +30,7 @@ from classmark.preferences.labels import (
     relevant,
 )
 from classmark.problems import Mistake
-from classmark.rankers.linear import Evidence, LinearRanker, Rocchio
+from classmark.rankers.linear import Evidence, LiveRanker, Rocchio, Words
 from classmark.solvers.ascent import Solution, ascend
 from classmark.solvers.hinge import Similarity, features_of, kernel_of
 from classmark.solvers.live_documents import Lesson
@@ -43,12 +43,17 @@ from classmark.solvers.preference import (
     ImplicitDual,
     fits,
 )
-from classmark.solvers.preference_live import LiveDual, from_batch, from_nothing
+from classmark.solvers.preference_live import (
+    LiveDual,
+    from_arrays,
+    from_batch,
+    from_nothing,
+    to_arrays,
+)
 from classmark.solvers.preference_sparse import SparseDual
 from classmark.validation import require_numbers
 
 Problem = ImplicitDual | ExplicitDual | CompositeDual | SparseDual
-Words = tuple[NDArray[np.uint32], Array]
 SUPPORTS = ("values", "columns", "starts", "shape", "parts")  # as they are saved
 
 
@@ -86,7 +91,7 @@ def lesson_of(words: Words, graph: PreferenceGraph, loss: Loss) -> Lesson:
 
 
 @parameters(mapping="loss", budget="time_budget", keep="max_documents")
-class PreferenceRanker(LinearRanker):
+class PreferenceRanker(LiveRanker):
     """Prototypes by a large margin over preferences [AiolliSebastianiSperduti08].
 
     min ½‖w‖² + C Σ_g ξ_g   s.t. ⟨w_u − w_v, x⟩ ≥ 1 − ξ_g for every preference u over v
@@ -224,8 +229,28 @@ class PreferenceRanker(LinearRanker):
 
     def begin_stream(self) -> None:
         """Be ready to learn document by document, from what ``fit`` has learned."""
+        if callable(short_name(self.loss)):
+            raise Mistake("loss is a function: use the name of a loss")
         is_fitted = self.__sklearn_is_fitted__()
         self.live_ = self._started(self.weights_.dtype if is_fitted else np.float32)
+        self.show_stream()
+
+    def lesson(self, words: Words, labels: PreferenceGraph | Sequence[int]) -> Any:
+        """What labels, or a graph, say of a document with these words."""
+        if not isinstance(labels, PreferenceGraph):
+            width = 0 if self.live_ is None else self.live_.n_labels
+            labels = PreferenceGraph.multilabel(width, labels)
+        return lesson_of(words, labels, short_name(self.loss))
+
+    def stream_arrays(self) -> dict[str, Array]:
+        """Everything that decides what is learned next, and ``weights``."""
+        if self.live_ is None:
+            raise Mistake("no document was learned by itself: call begin_stream first")
+        return to_arrays(self.live_)
+
+    def open_stream(self, arrays: Mapping[str, Array]) -> None:
+        """Go on from what ``stream_arrays`` described."""
+        self.live_ = from_arrays(arrays, short_name(self.loss))
         self.show_stream()
 
     def show_stream(self) -> None:
@@ -390,12 +415,8 @@ class PreferenceRanker(LinearRanker):
             self.dual_coef_ = problem.coefficients()
 
     def _scores(self, X: Any) -> Floats:
-        if (live := self.live_) is not None:
-            rows = rows_from(X)
-            each = [live.scores(*rows.row(i)) for i in range(len(rows))]
-            scores = np.array(each, float).reshape(len(rows), live.n_labels)
-            scores[:, list(live.retired)] = -np.inf
-            return scores
+        if self.live_ is not None:
+            return self._live_scores(X)
         if self.kernel is None:
             return super()._scores(X)
         self._require_fitted()

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 FILE, FORMAT = "classmark.toml", 1
 SCHEMA = re.compile("[a-z][a-z0-9_]{0,62}")
 YES_NO = ("no", "yes")
+MMP_LOSSES = ("1", "2", "3")
 NUMBERS: dict[type, str] = {int: "a whole number", float: "a number"}
 _CLOSED = {"extra": "forbid"}
 
@@ -90,15 +91,33 @@ class LearningSettings:
     min_df: int = _setting(1, "Words in fewer documents than this are left out.")
     learner: str = _setting(
         "plm",
-        "What learns to order the categories; plm learns from every decision at once.",
-        "plm loglinear rocchio perceptron",
+        "What learns to order the categories; plm, mmp and perceptron learn from every "
+        "decision at once, loglinear and rocchio by training.",
+        "plm mmp perceptron loglinear rocchio",
         extensible=True,
     )
     loss: str = _setting(
         "dom",
-        "Of plm and loglinear: which wrong orders are priced together.",
-        "dom dis dme dom-dme svm zero-one",
+        "Of plm and loglinear: which wrong orders are priced together. Of mmp: by what "
+        "a step is divided, 1, 2 or 3; any other stands for 1.",
+        "dom dis dme dom-dme svm zero-one 1 2 3",
         extensible=True,
+    )
+    passes: int = _setting(
+        0,
+        "Of mmp and perceptron: how often a training goes through all documents; "
+        "0: mmp five times, perceptron once.",
+    )
+    average: str = _setting(
+        "auto",
+        "Of mmp and perceptron: whether they rank by the mean of all prototypes on the "
+        "way; auto: mmp with loss 1 does.",
+        "auto yes no",
+    )
+    vote: bool = _setting(
+        False,
+        "Of mmp and perceptron: whether all prototypes on the way vote; learned by "
+        "training only.",
     )
     C: float = _setting(0.0, "What a wrong order costs; 0: the learner's usual price.")
     center: float = _setting(
@@ -127,6 +146,20 @@ class LearningSettings:
         "meta", "By which rule a pruned tree loses nodes.", "meta bound random"
     )
     bold: bool = _setting(False, "Whether nodes go also where the gain is not sure.")
+
+    @property
+    def problem(self) -> str:
+        """Which two settings do not go together, and the remedy; "": none.
+
+        >>> LearningSettings(loss="3").problem
+        "loss is '3', which is one of mmp: use learner mmp, or loss dom"
+        """
+        if self.loss in MMP_LOSSES and self.learner != "mmp":
+            which = "which is one of mmp: use learner mmp, or loss dom"
+            return f"loss is {self.loss!r}, {which}"
+        if self.vote and self.average == "yes":
+            return "vote is yes beside average: use one of the two"
+        return ""
 
     @property
     def scaled(self) -> str | None:
@@ -247,6 +280,8 @@ def validated(values: Mapping[str, Any]) -> Settings:
         raise Mistake(_explained(errors.errors(include_url=False)[0])) from None
     if problem := store_problem(settings.store):
         raise Mistake(f"store.{problem}")
+    if problem := settings.learning.problem:
+        raise Mistake(f"learning.{problem}")
     return settings
 
 

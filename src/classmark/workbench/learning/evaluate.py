@@ -28,14 +28,20 @@ from classmark.measures import macro_t_test, micro_sign_test
 from classmark.problems import Mistake, TooLittleMemory, worded
 from classmark.rankers.text_ranker import LEARNERS
 from classmark.workbench.learning import fit
+from classmark.workbench.learning.options import for_learner
 from classmark.workbench.learning.train import voting
 from classmark.workbench.results import Cell, Column, Evaluated, Table
+from classmark.workbench.settings import (
+    LearningSettings,
+    Settings,
+    form_fields,
+    with_form_values,
+)
 
 if TYPE_CHECKING:
     from classmark.rankers.text_ranker import TextRanker
     from classmark.weighting.vectorizer import Vectorizer
     from classmark.workbench.project import Project
-    from classmark.workbench.settings import LearningSettings
     from classmark.workbench.store.log import JudgedRecord
 
 
@@ -86,13 +92,30 @@ def evaluate_project(
     n_folds: int | None = None,
     learning: LearningSettings | None = None,
 ) -> Evaluated:
-    """Measure learners on the documents set apart, or by cross-validation."""
+    """Measure learners on the documents set apart, or by cross-validation.
+
+    learners : names, with settings where they differ from the project's, as in
+    "mmp(loss=3,passes=2)".
+    """
     learning = learning or project.settings.learning
-    settings = {}
-    for name in learners or LEARNERS:  # only plm looks at the tree
-        strategy = learning.strategy if name == fit.LEARNER else fit.PLAIN
-        settings[name] = replace(learning, learner=name, strategy=strategy)
+    settings = {each: _spelt_out(learning, each) for each in learners or LEARNERS}
     return _measured(project, "learner", settings, n_folds)
+
+
+def _spelt_out(learning: LearningSettings, written: str) -> LearningSettings:
+    """The settings of a learner, written as its name, or name(setting=value,…)."""
+    name, has_more, more = written.partition("(")
+    if has_more and not more.endswith(")"):
+        raise Mistake(f"learner {written!r}: write {name}(setting=value,setting=value)")
+    pairs = [pair.partition("=") for pair in more[:-1].split(",") if pair]
+    values = {f"learning.{key.strip()}": value.strip() for key, _, value in pairs}
+    known = {each.name for each in form_fields(Settings(""))["learning"]}
+    if unknown := sorted(values.keys() - known):
+        key = unknown[0].removeprefix("learning.")
+        names = ", ".join(sorted(name.removeprefix("learning.") for name in known))
+        raise Mistake(f"{key!r} is not a setting of a learner: use {names}")
+    others = for_learner(learning, name)
+    return with_form_values(Settings("x", learning=others), values)[0].learning
 
 
 def evaluate_strategies(

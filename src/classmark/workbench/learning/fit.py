@@ -18,7 +18,7 @@ from classmark.solvers.preference_live import LIVE
 from classmark.taxonomy.tree import ACTIVE, Category, taxonomy_of
 from classmark.validation import byte_size
 from classmark.workbench.learning.models import TopDownTextRanker
-from classmark.workbench.settings import LearningSettings
+from classmark.workbench.settings import MMP_LOSSES, LearningSettings
 from classmark.workbench.store.log import JudgedRecord
 
 if TYPE_CHECKING:
@@ -41,22 +41,10 @@ ROUNDED = 0.9995  # of a unit, from where three figures say the whole unit
 LEAST = 999.5  # bytes, below which they are counted
 LEARNER = "plm"  # the one whose start can be smoothed along the tree
 USUAL_C = {"plm": 0.1, "loglinear": 30.0}
+USUAL_PASSES = {"mmp": 5, "perceptron": 1}
 NODE_C = {"svm": 1.0, "logistic": 100.0, "naive-bayes": 10.0}
 PRECISION = 1e-2  # relative duality gap
 CENTER = LearningSettings().center
-NOTED = {  # by learners other than that
-    "loglinear": {"loss", "C", "memory"},
-    "mmp": {"memory"},
-    "perceptron": {"memory"},
-}
-OPTIONS = {
-    "loss": "use --strategy plain or flat, or --learner loglinear",
-    "base": "use a tree of categories and --strategy flat, top-down or pruned",
-    "memory": "use --learner plm",
-    "policy": "use --strategy pruned",
-    "bold": "use --strategy pruned",
-    "C": "use --learner plm or loglinear",
-}
 
 
 class Size(NamedTuple):
@@ -140,6 +128,8 @@ def require(learning: LearningSettings) -> None:
         if (value := getattr(learning, name)) not in values:
             raise Mistake(f"{name} {value!r} is not known: use {', '.join(values)}")
     byte_size(learning.memory)
+    if problem := learning.problem:
+        raise Mistake(problem)
     if learning.learner != LEARNER and learning.strategy in (FLAT, *DESCENDING):
         raise Mistake(
             f"strategy {learning.strategy} goes with the learner {LEARNER}, not with "
@@ -148,66 +138,19 @@ def require(learning: LearningSettings) -> None:
         )
 
 
-def changed(project: Project, options: Mapping[str, Any]) -> LearningSettings:
-    """The project's settings, with the options that were given for this once."""
-    values = {name: value for name, value in options.items() if value is not None}
-    return replace(project.settings.learning, **values)
+def learns_live(settings: LearningSettings) -> bool:
+    """Whether the learner can learn from one decision."""
+    if settings.learner == LEARNER:
+        return settings.loss in LIVE
+    return settings.learner in USUAL_PASSES and not settings.vote
 
 
-def require_effect(
-    project: Project, several: Sequence[LearningSettings], options: Mapping[str, Any]
-) -> None:
-    """Refuse an option for this once that means nothing in any of the settings."""
-    tree = has_tree(project.tree)
-    for settings in several:
-        require(settings)
-        _require_slope_used(settings, options.get("slope"))
-    used = set().union(*(_used(settings, tree=tree) for settings in several))
-    for name, value in options.items():
-        if value is not None and name in OPTIONS and name not in used:
-            raise Mistake(
-                f"--{name} has no effect {_with(several[0], tree=tree)}: leave it out, "
-                f"or {OPTIONS[name]}"
-            )
-
-
-def _require_slope_used(settings: LearningSettings, slope: float | None) -> None:
-    """Refuse a slope for this once where the weights have none, or lose it again."""
-    used = settings.weighting == "pivoted" and settings.scaled is None
-    if slope is not None and not used:
-        raise Mistake(
-            f"--slope has no effect with the weighting {settings.weighting} and the "
-            f"norm {settings.norm}: leave it out, or use --weighting pivoted and the "
-            "norm none"
-        )
-
-
-def _used(settings: LearningSettings, *, tree: bool) -> set[str]:
-    """Those of ``OPTIONS`` that the settings look at."""
-    if settings.learner != LEARNER:
-        return NOTED.get(settings.learner, set())
-    by_strategy = {
-        "auto": {"loss", "base", "policy", "bold"} if tree else {"loss"},
-        PLAIN: {"loss"},
-        FLAT: {"base"} if settings.base != "svm" else {"base", "loss"},
-        TOP_DOWN: {"base"},
-        PRUNED: {"base", "policy", "bold"},
-    }
-    return {"memory", "C"} | by_strategy[settings.strategy]
-
-
-def _with(settings: LearningSettings, *, tree: bool) -> str:
-    if settings.learner != LEARNER:
-        return f"with the learner {settings.learner}"
-    if settings.strategy == "auto" and not tree:
-        return "where the categories have no tree"
-    base = f" and the base {settings.base}" if by_nodes(settings) else ""
-    return f"with the strategy {settings.strategy}{base}"
-
-
-def by_margins(settings: LearningSettings) -> bool:
-    """Whether the learner, with this loss, can learn from one decision."""
-    return settings.learner == LEARNER and settings.loss in LIVE
+def what_learns(settings: LearningSettings) -> str:
+    """What learns from all documents at once, in words."""
+    if settings.learner == LEARNER:
+        return f"the loss {settings.loss}"
+    votes = settings.learner in USUAL_PASSES and settings.vote
+    return settings.learner + (" by votes" if votes else "")
 
 
 def by_nodes(settings: LearningSettings) -> bool:
@@ -237,7 +180,11 @@ def bytes_text(size: float) -> str:
 
 
 def lesson(
-    record: JudgedRecord, number: Mapping[str, int], grades: str = "equal"
+    record: JudgedRecord,
+    number: Mapping[str, int],
+    grades: str = "equal",
+    *,
+    graphs: bool = True,
 ) -> Lesson | None:
     """What one document teaches: its label numbers, a graph, or nothing.
 
@@ -247,7 +194,8 @@ def lesson(
     category is below the labels as all others are; where there is no label, below the
     threshold. An explicit preference is added; where it contradicts the labels, it
     replaces what they say of its two categories. A document set aside teaches nothing.
-    number : of each category, from 0 to as many as there are.
+    number : of each category, from 0 to as many as there are;  graphs : False for a
+    learner that takes labels alone, which are then all that is taught.
 
     >>> from classmark.corpus.documents import Document
     >>> labels = {"a": 1.0, "b": 2.0}
@@ -257,8 +205,10 @@ def lesson(
     """
     if grades not in GRADES:
         raise Mistake(f"grades is {grades!r}: use {' or '.join(GRADES)}")
-    if not teaches(record):
+    if not teaches(record, graphs=graphs):
         return None
+    if not graphs:
+        return sorted(number[name] for name in record.labels)
     edges: dict[Edge, float] = {
         (number[winner], number[loser]): weight
         for (winner, loser), weight in record.preferences.items()
@@ -541,9 +491,17 @@ def new_ranker(learning: LearningSettings) -> LinearRanker:
             "memory": learning.memory,
         },
         "loglinear": {"loss": learning.loss, "C": price},
-        "mmp": {"loss": 1, "passes": 5, "average": True},
+        "mmp": {"loss": int(learning.loss) if learning.loss in MMP_LOSSES else 1},
     }
-    return learner(name, **parameters.get(name, {}))
+    chosen = parameters.get(name, {})
+    if name in USUAL_PASSES:
+        usual = chosen.get("loss") == 1 and not learning.vote
+        chosen |= {
+            "passes": learning.passes or USUAL_PASSES[name],
+            "average": {"yes": True, "no": False}.get(learning.average, usual),
+            "vote": learning.vote,
+        }
+    return learner(name, **chosen)
 
 
 def new_vectorizer(

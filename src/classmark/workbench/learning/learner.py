@@ -21,6 +21,7 @@ import numpy as np
 
 from classmark.problems import Mistake, worded
 from classmark.progress import track
+from classmark.rankers.linear import LiveRanker
 from classmark.rankers.preference import PreferenceRanker
 from classmark.rankers.text_ranker import (
     LIVE_FORMAT,
@@ -366,12 +367,17 @@ class LiveLearner:
             self._show()
         text, taught, changed = self.project.text_of(record), None, False
         if not is_apart:
-            taught = fit.lesson(record, self._columns, self.facts.settings["grades"])
+            taught = self._lesson(record)
         if id_ in self._replaced:
             self._replaced.discard(id_)
             changed = self.ranker.teach(id_, text, None)
         changed |= self.ranker.teach(id_, text, taught)
         return changed or taught is not None
+
+    def _lesson(self, record: JudgedRecord) -> fit.Lesson | None:
+        """What a document teaches the ranker by what is said of it now."""
+        grades, graphs = self.facts.settings["grades"], self.ranker.ranker.takes_graphs
+        return fit.lesson(record, self._columns, grades, graphs=graphs)
 
     def _revisit(self, documents: int, noted: int | None = None) -> int:
         """Visit documents again; return how many visits.
@@ -384,11 +390,11 @@ class LiveLearner:
         if documents == 1 and not whole:
             with self.lock:
                 return self.ranker.revisit(noted)
-        count = len(self.ranker.dual) if whole else documents
+        count, visits = len(self.ranker.dual) if whole else documents, 0
         for left in range(count, 0, -AT_ONCE):
             with self.lock:
-                self.ranker.revisit(min(AT_ONCE, left))
-        return count
+                visits += self.ranker.revisit(min(AT_ONCE, left))
+        return visits
 
     def _know_categories(self) -> None:
         """Have a label for every category there ever was, and show those in use."""
@@ -439,13 +445,16 @@ def opened_learner(project: Project, folder: Path) -> LiveLearner:
 def from_nothing(project: Project) -> LiveLearner | None:
     """A ranker that has seen nothing; None where the project's learner is another."""
     learning = project.settings.learning
-    if not fit.by_margins(learning):
+    if not fit.learns_live(learning):
         return None
     weights = (learning.weighting, learning.scaled)
     vectorizer = LiveVectorizer(
         project.settings.text.analyzer, *weights, slope=learning.slope
     )
-    ranker = PreferenceRanker(learning.loss, learning.C or USUAL_C, time_budget=BUDGET)
+    ranker: Any = fit.new_ranker(learning)
+    if learning.learner == fit.LEARNER:
+        price = learning.C or USUAL_C
+        ranker = PreferenceRanker(learning.loss, price, time_budget=BUDGET)
     live = LiveTextRanker(vectorizer, ranker)
     facts = LiveFacts("", settings_from_nothing(project))
     return LiveLearner(project, live, LogReplay(by_number=True), facts)
@@ -456,12 +465,13 @@ def from_model(
 ) -> LiveLearner | None:
     """Go on from a model just fitted at a moment; None where its learner cannot."""
     ranker = fitted.model.ranker.simple
-    if not isinstance(ranker, PreferenceRanker) or not ranker.can_go_on:
+    if not isinstance(ranker, LiveRanker) or not ranker.can_go_on:
         return None
     number = moment.numbers()
     records = map(moment.judged, project.store.records())
     used = {number[name] for record in records for name in fit.spoken_of(record)}
-    ranker.set_params(time_budget=BUDGET)
+    if isinstance(ranker, PreferenceRanker):
+        ranker.set_params(time_budget=BUDGET)
     live = LiveTextRanker.start(fitted.model, fitted.ids)
     live.categories[:] = [str(number[name]) for name in live.categories]
     facts = LiveFacts(base, asdict(fitted.settings), start=moment.upto, used=used)

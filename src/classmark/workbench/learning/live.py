@@ -210,9 +210,10 @@ def _why_later(project: Project) -> str:
     """Why nothing was learned at once, and what to do."""
     base = base_of(project)
     if not base:
-        learning = project.settings.learning
-        name = learning.loss if learning.learner == "plm" else learning.learner
-        at_once = worded("with classmark train")
+        learning, at_once = project.settings.learning, worded("with classmark train")
+        if fit.learns_live(learning):
+            return f"not learned yet: it is much, learn it all at once, {at_once}"
+        name = fit.what_learns(learning)
         return f"not learned yet: {name} learns from all at once, {at_once}"
     _, how = trained_at(project, base)
     if how and how.strategy in fit.DESCENDING:
@@ -220,7 +221,7 @@ def _why_later(project: Project) -> str:
             f"kept in the log, not learned yet: model {base} goes down the tree "
             f"({how.strategy}), and learns {worded('with the next classmark train')}"
         )
-    if how and fit.by_margins(how) and not fit.by_nodes(how):
+    if how and fit.learns_live(how) and not fit.by_nodes(how):
         remedy = worded("run classmark rebuild")
         return f"not learned yet: to go on from model {base}, {remedy}"
     until = worded("until the next classmark train")

@@ -29,6 +29,7 @@ from classmark.rankers.calibration import (
     sample_tests,
     scored_apart,
 )
+from classmark.rankers.online import OnlineRanker
 from classmark.storage import locked_file, make_folder
 from classmark.validation import byte_size
 from classmark.workbench.learning import fit
@@ -370,9 +371,8 @@ def _why_later(strategy: fit.Strategy, settings: LearningSettings) -> str:
         return "the model goes down the tree"
     if fit.by_nodes(settings):
         return f"{settings.base} learns from all documents at once"
-    if not fit.by_margins(settings):
-        name = settings.loss if settings.learner == "plm" else settings.learner
-        return f"{name} learns from all documents at once"
+    if not fit.learns_live(settings):
+        return f"{fit.what_learns(settings)} learns from all documents at once"
     return (
         f"the weights take {fit.bytes_text(strategy.size.flat)}, more than the "
         f"{fit.bytes_text(byte_size(settings.memory))} given: allow more with "
@@ -423,6 +423,10 @@ def _written_out(
 ) -> LearningSettings:
     """The settings, with what was chosen in the place of what leaves the choice."""
     used = replace(settings, strategy=strategy.name)
+    if isinstance(ranker, OnlineRanker):
+        average = "yes" if ranker.average else "no"
+        loss = str(ranker.loss) if settings.learner == "mmp" else settings.loss
+        return replace(used, passes=ranker.passes, average=average, loss=loss)
     if (chosen := getattr(ranker, "setting_", None)) is not None:
         return replace(used, C=chosen.C, center=chosen.center)
     price = getattr(ranker, "C", None)
@@ -495,7 +499,7 @@ def _row(moment: LogReplay, documents: int, difference: Cell) -> dict[str, Cell]
 
 def _remedy(settings: LearningSettings) -> str:
     """What to do where the weights are not kept for learning on, or never were."""
-    if fit.by_margins(settings):
+    if fit.learns_live(settings):
         return (
             f"the memory given ({settings.memory}) does not hold the weights that "
             "decisions change: "
@@ -507,7 +511,7 @@ def _remedy(settings: LearningSettings) -> str:
             f"{worded('run classmark train --loss dom first')}"
         )
     return (
-        "the learner of this project does not learn from every decision: "
+        f"{fit.what_learns(settings)} does not learn from every decision: "
         f"{worded('run classmark train --learner plm first')}"
     )
 

@@ -43,6 +43,7 @@ LEARNERS = [
     LearningSettings(),
     LearningSettings(loss="dis"),
     LearningSettings(loss="dme"),
+    LearningSettings(layers=3),
     LearningSettings(learner="mmp"),
     LearningSettings(learner="mmp", loss="3"),
     LearningSettings(learner="perceptron", average="yes"),

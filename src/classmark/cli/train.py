@@ -46,6 +46,10 @@ class LearnerOptions:
         "or zero-one; of mmp: 1, 2 or 3."
     )
     C: float | None = option("What a violation costs.", None, "--C")
+    layers: int | None = option(
+        "Of plm and loglinear: layers that the tree makes, 2 or more; 0: none."
+    )
+    solver: str | None = option("Of loglinear: lbfgs or boosting.")
     passes: int | None = option("Of mmp and perceptron: times through all documents.")
     average: bool | None = option(
         "Of mmp and perceptron: rank by mean prototypes.",

@@ -324,7 +324,8 @@ class PreferenceRanker(LiveRanker):
             rows = with_constant(rows, -1.0)
         able = self._loss == "dom" and self.kernel is None
         in_memory = fits(rows, levels.width, self.memory, sparse=able)
-        shares, prototypes = self._shares(levels), self._prototypes(rows, levels)
+        shares = self._shares(levels)
+        prototypes = self._prototypes(rows, relevant(levels, Y))
         if in_memory:
             return self._implicit(rows, levels, shares, Center(prototypes))
         caps = self._caps(levels, shares).listed[levels.columns]
@@ -337,7 +338,8 @@ class PreferenceRanker(LiveRanker):
         levels = favoured(graphs)
         if self.kernel is None:
             fits(rows, levels.width, self.memory, sparse=False)
-        shares, center = self._shares(levels), Center(self._prototypes(rows, levels))
+        shares = self._shares(levels)
+        center = Center(self._prototypes(rows, relevant(levels, graphs)))
         free = callable(self._loss)
         listed = np.array([free or not graph.is_layered for graph in graphs])
         if listed.all():
@@ -388,11 +390,11 @@ class PreferenceRanker(LiveRanker):
         others = np.maximum(len(levels) - size, 1)
         return Caps(self.C * shares, self.C * shares * size / others)
 
-    def _prototypes(self, rows: Rows, levels: Rows) -> Any:
+    def _prototypes(self, rows: Rows, labels: Rows) -> Any:
         """Unit prototypes, ``center`` times as long; or nothing."""
         if self.center is None:
             return None
-        return self.prototypes(rows, relevant(levels)) * float(self.center)
+        return self.prototypes(rows, labels) * float(self.center)
 
     def prototypes(self, rows: Rows, labels: Rows) -> Any:
         """The w₀ of ``center``, csr (features, labels), each of length 1: Rocchio's."""

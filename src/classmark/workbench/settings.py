@@ -28,6 +28,7 @@ FILE, FORMAT = "classmark.toml", 1
 SCHEMA = re.compile("[a-z][a-z0-9_]{0,62}")
 YES_NO = ("no", "yes")
 MMP_LOSSES = ("1", "2", "3")
+LAYERED = ("plm", "loglinear")  # learners of preferences, not of labels alone
 NUMBERS: dict[type, str] = {int: "a whole number", float: "a number"}
 _CLOSED = {"extra": "forbid"}
 
@@ -103,6 +104,12 @@ class LearningSettings:
         "dom dis dme dom-dme svm zero-one 1 2 3",
         extensible=True,
     )
+    solver: str = _setting(
+        "lbfgs",
+        "Of loglinear: what minimises the loss; boosting, the parallel updates of the "
+        "paper, is slow.",
+        "lbfgs boosting",
+    )
     passes: int = _setting(
         0,
         "Of mmp and perceptron: how often a training goes through all documents; "
@@ -129,6 +136,11 @@ class LearningSettings:
         "equal",
         "Whether a primary label stands above a secondary one.",
         "equal layered",
+    )
+    layers: int = _setting(
+        0,
+        "Of plm and loglinear: into how many layers the tree parts the categories for "
+        "a document: the right ones, their siblings, on by distance; 0: not at all.",
     )
     strategy: str = _setting(
         "auto",
@@ -159,6 +171,27 @@ class LearningSettings:
             return f"loss is {self.loss!r}, {which}"
         if self.vote and self.average == "yes":
             return "vote is yes beside average: use one of the two"
+        if self.layers == 1:
+            return "layers is 1: use 2 or more, or 0"
+        if self.layers and (refusal := self._why_no_layers()):
+            return f"layers is {self.layers}, {refusal}"
+        return ""
+
+    def _why_no_layers(self) -> str:
+        if self.learner not in LAYERED:
+            return (
+                f"and {self.learner} learns from right and wrong alone: use learner "
+                "plm or loglinear, or layers 0"
+            )
+        if self.learner == "plm" and self.strategy in {"top-down", "pruned"}:
+            return (
+                f"and the strategy {self.strategy} decides at each node by itself: use "
+                "strategy auto, plain or flat, or layers 0"
+            )
+        if self.strategy == "flat" and self.base != "svm":
+            return f"and the base {self.base} knows none: use base svm, or layers 0"
+        if self.learner == "plm" and self.loss == "svm":
+            return "and the loss svm knows none: use another loss, or layers 0"
         return ""
 
     @property

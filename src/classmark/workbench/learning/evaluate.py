@@ -132,9 +132,11 @@ def evaluate_strategies(
     learning = learning or project.settings.learning
     settings: dict[str, LearningSettings] = {}
     for name in dict.fromkeys(strategies):
-        settings[name] = replace(learning, strategy=name, rare=False)
+        layers = 0 if name in fit.DESCENDING else learning.layers
+        one = replace(learning, strategy=name, rare=False, layers=layers)
+        settings[name] = one
         if learning.rare:
-            settings[name + RARE] = replace(learning, strategy=name, rare=True)
+            settings[name + RARE] = replace(one, rare=True)
     return _measured(project, "strategy", settings, n_folds)
 
 
@@ -157,17 +159,14 @@ def _measured(
             f"with labels {worded('(classmark import FILE)')}, or label them "
             f"{worded('(classmark decide)')}"
         )
-    categories = project.store.categories()
-    grades = project.settings.learning.grades
-    collection = fit.collected(project, records, grades, categories)
-    task = fit.task_of(collection, categories)
-    splits, how = _splits(records, n_folds)
+    tasks, (splits, how) = _tasks(project, records, settings), _splits(records, n_folds)
     learners = {
-        name: partial(_fit_on, fit.new_vectorizer(project, each), task, each)
+        name: partial(_fit_on, fit.new_vectorizer(project, each), tasks[name], each)
         for name, each in settings.items()
     }
+    task = next(iter(tasks.values()))
     left_out: dict[str, TooLittleMemory] = {}
-    results = evaluate_each(collection, splits, learners, left_out)
+    results = evaluate_each(task.collection, splits, learners, left_out)
     how = "; ".join([how, *(f"{n} is left out: {why}" for n, why in left_out.items())])
     plot = project.folder / "reports" / "evaluation.svg"
     curves = {name: result.precision for name, result in results.items()}
@@ -178,6 +177,20 @@ def _measured(
     rows = _rows(compared, results, task)
     table = Table("Evaluation", rows, how, COLUMNS, "measures")
     return Evaluated(table, plot, rare)
+
+
+def _tasks(
+    project: Project,
+    records: Sequence[JudgedRecord],
+    settings: dict[str, LearningSettings],
+) -> dict[str, fit.TrainingTask]:
+    """What each of the settings learns from; those that teach alike share it."""
+    categories, by_lesson = project.store.categories(), {}
+    for each in settings.values():
+        if (key := (each.grades, each.layers)) not in by_lesson:
+            collection = fit.collected(project, records, each, categories)
+            by_lesson[key] = fit.task_of(collection, categories)
+    return {name: by_lesson[o.grades, o.layers] for name, o in settings.items()}
 
 
 def _draw_induced(project: Project, results: dict[str, Evaluation]) -> Path:

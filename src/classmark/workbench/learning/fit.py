@@ -7,9 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-import numpy as np
-
-from classmark.preferences.graph import Edge, PreferenceGraph, amended
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake, TooLittleMemory, worded
 from classmark.progress import spreader
@@ -17,6 +14,12 @@ from classmark.rankers.text_ranker import TextRanker, learner
 from classmark.solvers.preference_live import LIVE
 from classmark.taxonomy.tree import ACTIVE, Category, taxonomy_of
 from classmark.validation import byte_size
+from classmark.workbench.learning.lessons import (
+    TreeLayers,
+    spoken_of,
+    taught,
+    teaches,
+)
 from classmark.workbench.learning.models import TopDownTextRanker
 from classmark.workbench.settings import MMP_LOSSES, LearningSettings
 from classmark.workbench.store.log import JudgedRecord
@@ -30,13 +33,12 @@ if TYPE_CHECKING:
     from classmark.workbench.project import Project
 
 
-GRADES = ("equal", "layered")
 TEST = "test"  # the part of a split that nothing is learned from
-Lesson = PreferenceGraph | list[int]
 PLAIN, FLAT, TOP_DOWN, PRUNED = "plain", "flat", "top-down", "pruned"
 STRATEGIES = ("auto", PLAIN, FLAT, TOP_DOWN, PRUNED)
 DESCENDING = (TOP_DOWN, PRUNED)
 NORMS = ("auto", "l2", "none")
+SOLVERS = ("lbfgs", "boosting")
 ROUNDED = 0.9995  # of a unit, from where three figures say the whole unit
 LEAST = 999.5  # bytes, below which they are counted
 LEARNER = "plm"  # the one whose start can be smoothed along the tree
@@ -95,12 +97,8 @@ def choose(learning: LearningSettings, tree: Taxonomy, size: Size) -> Strategy:
         branching = places_of(tree, []).branching
         ratio = complexity_ratio(branching, len(tree.leaf_numbers))
     name, memory = learning.strategy, byte_size(learning.memory)
-    if ratio is None and name in DESCENDING:
-        raise Mistake(
-            f"strategy {name} needs a tree of categories, and there is none: bring "
-            f"one in {worded('with classmark taxonomy import FILE')}, or use "
-            f"{worded('--strategy')} flat"
-        )
+    if name in DESCENDING:
+        _require_tree(f"strategy {name}", tree, f"{worded('--strategy')} flat")
     need = f"{bytes_text(size.flat)} for flat weights, {bytes_text(memory)} given"
     if ratio is not None:
         need += f"; complexity ratio {ratio:.3g} (tree to flat)"
@@ -110,11 +108,21 @@ def choose(learning: LearningSettings, tree: Taxonomy, size: Size) -> Strategy:
         name, why = PLAIN, f"the learner {learning.learner} does not look at a tree"
     elif ratio is None:
         name, why = PLAIN, "the categories have no tree"
-    elif size.flat <= memory:
-        name, why = FLAT, f"it fits the memory: {need}"
+    elif (fits := size.flat <= memory) or learning.layers:
+        reason = "it fits the memory" if fits else "layers are of all categories"
+        name, why = FLAT, f"{reason}: {need}"
     else:
         name, why = PRUNED, f"flat does not fit the memory: {need}"
     return Strategy(name, why, size, ratio)
+
+
+def _require_tree(who: str, tree: Taxonomy, others: str) -> None:
+    """Refuse what needs a tree where there is none; others : what does without."""
+    if not has_tree(tree):
+        raise Mistake(
+            f"{who} needs a tree of categories, and there is none: bring one in "
+            f"{worded('with classmark taxonomy import FILE')}, or use {others}"
+        )
 
 
 def require(learning: LearningSettings) -> None:
@@ -123,7 +131,7 @@ def require(learning: LearningSettings) -> None:
     from classmark.hierarchies.pruning import CHOOSERS
 
     choices = {"strategy": STRATEGIES, "base": BASES, "policy": CHOOSERS}
-    choices["norm"] = NORMS
+    choices |= {"norm": NORMS, "solver": SOLVERS}
     for name, values in choices.items():
         if (value := getattr(learning, name)) not in values:
             raise Mistake(f"{name} {value!r} is not known: use {', '.join(values)}")
@@ -179,86 +187,6 @@ def bytes_text(size: float) -> str:
     return f"{size / 1e3:.3g} kB"
 
 
-def lesson(
-    record: JudgedRecord,
-    number: Mapping[str, int],
-    grades: str = "equal",
-    *,
-    graphs: bool = True,
-) -> Lesson | None:
-    """What one document teaches: its label numbers, a graph, or nothing.
-
-    Its labels stand above all other categories; one that an expert called primary
-    above the other labels, and with ``grades`` "layered" one of a higher grade above
-    one of a lower. What the expert is unsure of is compared with nothing. A rejected
-    category is below the labels as all others are; where there is no label, below the
-    threshold. An explicit preference is added; where it contradicts the labels, it
-    replaces what they say of its two categories. A document set aside teaches nothing.
-    number : of each category, from 0 to as many as there are;  graphs : False for a
-    learner that takes labels alone, which are then all that is taught.
-
-    >>> from classmark.corpus.documents import Document
-    >>> labels = {"a": 1.0, "b": 2.0}
-    >>> record = JudgedRecord(Document("d", {}), labels, primary=frozenset("b"))
-    >>> lesson(record, {"a": 0, "b": 1, "c": 2}).edges()
-    [(0, 2), (1, 0), (1, 2)]
-    """
-    if grades not in GRADES:
-        raise Mistake(f"grades is {grades!r}: use {' or '.join(GRADES)}")
-    if not teaches(record, graphs=graphs):
-        return None
-    if not graphs:
-        return sorted(number[name] for name in record.labels)
-    edges: dict[Edge, float] = {
-        (number[winner], number[loser]): weight
-        for (winner, loser), weight in record.preferences.items()
-    }
-    if not record.labels:
-        listed = [(len(number), number[name]) for name in sorted(record.rejected)]
-        graph = PreferenceGraph(len(number), listed, thresholds=bool(listed))
-        return amended(graph, edges)
-    keys = {  # called primary or not first, then by grade if it counts
-        name: (name in record.primary, grades == "layered" and grade)
-        for name, grade in record.labels.items()
-    }
-    ranks = sorted(set(keys.values()))
-    if not edges and not record.unsure and len(ranks) == 1:
-        return sorted(number[name] for name in record.labels)
-    levels = np.zeros(len(number), np.int64)
-    for name, key in keys.items():
-        levels[number[name]] = 1 + ranks.index(key)
-    levels[[number[name] for name in record.unsure if name in number]] = -1
-    return amended(PreferenceGraph(len(number), levels=levels), edges)
-
-
-def taught(
-    records: Sequence[JudgedRecord], number: Mapping[str, int], grades: str = "equal"
-) -> list[PreferenceGraph] | None:
-    """The lessons of documents as graphs, or None where all are labels alone."""
-    lessons = [lesson(record, number, grades) for record in records]
-    if not any(isinstance(each, PreferenceGraph) for each in lessons):
-        return None
-    return [
-        each
-        if isinstance(each, PreferenceGraph)
-        else PreferenceGraph.multilabel(len(number), each or ())
-        for each in lessons
-    ]
-
-
-def teaches(record: JudgedRecord, *, graphs: bool = True) -> bool:
-    """Whether there is a lesson in it, for a learner that takes graphs or labels."""
-    if record.aside:
-        return False
-    return bool(record.labels or (graphs and (record.preferences or record.rejected)))
-
-
-def spoken_of(record: JudgedRecord) -> set[str]:
-    """The categories its lesson must name."""
-    names = {*record.labels, *(n for pair in record.preferences for n in pair)}
-    return names if record.labels else names | record.rejected
-
-
 def labelled(project: Project) -> list[JudgedRecord]:
     """Documents with at least one label that are not set aside."""
     records = project.store.records()
@@ -288,26 +216,34 @@ def part_of(record: JudgedRecord) -> str:
 def collected(
     project: Project,
     records: Sequence[JudgedRecord],
-    grades: str = "equal",
+    learning: LearningSettings | None = None,
     categories: Sequence[Category] | None = None,
 ) -> LabelledTexts:
-    """Texts and label numbers; every leaf is a category, and every label in use."""
+    """Texts and label numbers; every leaf is a category, and every label in use.
+
+    learning : whose ``grades`` and ``layers`` say what the texts teach beside them.
+    """
     from classmark.evaluation.evaluate import LabelledTexts
 
+    learning = learning or project.settings.learning
     categories = project.store.categories() if categories is None else categories
     used = {name for record in records for name in spoken_of(record)}
-    leaves = set(taxonomy_of(categories).leaves)
+    tree = taxonomy_of(categories)
+    leaves, layers = set(tree.leaves), None
     names = [
         category.id
         for category in categories
         if category.id in used or (category.id in leaves and category.status == ACTIVE)
     ]
     number = {name: number for number, name in enumerate(names)}
+    if learning.layers:
+        _require_tree(f"learning in {learning.layers} layers", tree, "layers 0")
+        layers = TreeLayers(tree, learning.layers, names)
     return LabelledTexts(
         [project.text_of(record) for record in records],
         [sorted(number[name] for name in record.labels) for record in records],
         names,
-        taught(records, number, grades),
+        taught(records, number, learning.grades, layers),
     )
 
 
@@ -490,10 +426,13 @@ def new_ranker(learning: LearningSettings) -> LinearRanker:
             "tol": PRECISION,
             "memory": learning.memory,
         },
-        "loglinear": {"loss": learning.loss, "C": price},
+        "loglinear": {"loss": learning.loss, "C": price, "solver": learning.solver},
         "mmp": {"loss": int(learning.loss) if learning.loss in MMP_LOSSES else 1},
     }
     chosen = parameters.get(name, {})
+    if chosen.get("solver") == "boosting":  # which cannot minimise the l2 penalty
+        chosen |= {"C": learning.C or None}
+        chosen |= {"penalty": "natural"} if learning.C else {}
     if name in USUAL_PASSES:
         usual = chosen.get("loss") == 1 and not learning.vote
         chosen |= {

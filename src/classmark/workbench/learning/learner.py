@@ -33,7 +33,7 @@ from classmark.rankers.text_ranker import (
 from classmark.storage import SavedFolder, open_folder, sync_folder
 from classmark.taxonomy.tree import ACTIVE
 from classmark.weighting.live import LiveVectorizer
-from classmark.workbench.learning import fit
+from classmark.workbench.learning import fit, lessons
 from classmark.workbench.learning.models import (
     base_of,
     saved_live,
@@ -361,7 +361,7 @@ class LiveLearner:
         id_, is_apart = record.id, fit.part_of(record) == fit.TEST
         for old, new in dict.fromkeys(self._moves.pop(id_, ())):
             self.ranker.move([id_], self._label(old), self._label(new))
-        spoken = {int(name) for name in fit.spoken_of(record)}
+        spoken = {int(name) for name in lessons.spoken_of(record)}
         if not is_apart and not spoken <= self.facts.used:
             self.facts.used |= spoken
             self._show()
@@ -374,10 +374,15 @@ class LiveLearner:
         changed |= self.ranker.teach(id_, text, taught)
         return changed or taught is not None
 
-    def _lesson(self, record: JudgedRecord) -> fit.Lesson | None:
+    def _lesson(self, record: JudgedRecord) -> lessons.Lesson | None:
         """What a document teaches the ranker by what is said of it now."""
-        grades, graphs = self.facts.settings["grades"], self.ranker.ranker.takes_graphs
-        return fit.lesson(record, self._columns, grades, graphs=graphs)
+        how, graphs = self.facts.settings, self.ranker.ranker.takes_graphs
+        if self._layers is None and how.get("layers"):
+            tree, used = lessons.numbered_tree(self.moment.rows), self.facts.used
+            self._layers = lessons.TreeLayers(tree, how["layers"], map(str, used))
+        return lessons.lesson(
+            record, self._columns, how["grades"], self._layers, graphs=graphs
+        )
 
     def _revisit(self, documents: int, noted: int | None = None) -> int:
         """Visit documents again; return how many visits.
@@ -405,6 +410,7 @@ class LiveLearner:
     def _show(self) -> None:
         """Rank the active leaves, and what documents were ever put in."""
         rows = {n: row for n, row in self.moment.rows.items() if row["stands"]}
+        self._layers: lessons.TreeLayers | None = None
         above = {p for row in rows.values() for p in json.loads(row["parents"])}
         self._columns = {key: label for label, key in enumerate(self.ranker.categories)}
         self.labels = {
@@ -469,7 +475,7 @@ def from_model(
         return None
     number = moment.numbers()
     records = map(moment.judged, project.store.records())
-    used = {number[name] for record in records for name in fit.spoken_of(record)}
+    used = {number[name] for record in records for name in lessons.spoken_of(record)}
     if isinstance(ranker, PreferenceRanker):
         ranker.set_params(time_budget=BUDGET)
     live = LiveTextRanker.start(fitted.model, fitted.ids)

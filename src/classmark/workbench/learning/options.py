@@ -17,13 +17,13 @@ from classmark.workbench.learning.fit import (
     has_tree,
     require,
 )
-from classmark.workbench.settings import MMP_LOSSES, LearningSettings
+from classmark.workbench.settings import LAYERED, MMP_LOSSES, LearningSettings
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project
 
 NOTED = {  # by learners other than that
-    "loglinear": {"loss", "C", "memory"},
+    "loglinear": {"loss", "C", "memory", "layers", "solver"},
     "mmp": {"loss", "passes", "average", "vote", "memory"},
     "perceptron": {"passes", "average", "vote", "memory"},
 }
@@ -37,6 +37,8 @@ OPTIONS = {
     "policy": "use --strategy pruned",
     "bold": "use --strategy pruned",
     "C": "use --learner plm or loglinear",
+    "solver": "use --learner loglinear",
+    "layers": "use --learner plm or loglinear",
 }
 
 
@@ -51,6 +53,8 @@ def for_learner(learning: LearningSettings, name: str) -> LearningSettings:
     values: dict[str, Any] = {} if name == LEARNER else {"strategy": PLAIN}
     if name != "mmp" and learning.loss in MMP_LOSSES:
         values["loss"] = LearningSettings().loss
+    if name not in LAYERED:
+        values["layers"] = 0
     return replace(learning, learner=name, **values)
 
 
@@ -97,7 +101,7 @@ def _used(settings: LearningSettings, *, tree: bool) -> set[str]:
         TOP_DOWN: {"base"},
         PRUNED: {"base", "policy", "bold"},
     }
-    return {"memory", "C"} | by_strategy[settings.strategy]
+    return {"memory", "C", "layers"} | by_strategy[settings.strategy]
 
 
 def _with(settings: LearningSettings, *, tree: bool) -> str:

@@ -401,7 +401,7 @@ def fit_at(
             f"import some with labels {worded('(classmark import FILE)')}"
         )
     categories = moment.categories()
-    collection = fit.collected(project, records, settings.grades, categories)
+    collection = fit.collected(project, records, settings, categories)
     started = time.perf_counter()
     task = fit.task_of(collection, categories)
     place = None if working is None else working.claim(_name(task, settings))

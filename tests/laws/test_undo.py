@@ -44,6 +44,7 @@ LEARNERS = [
     LearningSettings(loss="dis"),
     LearningSettings(loss="dme"),
     LearningSettings(layers=3),
+    LearningSettings(select_features=2),
     LearningSettings(learner="mmp"),
     LearningSettings(learner="mmp", loss="3"),
     LearningSettings(learner="perceptron", average="yes"),

@@ -69,6 +69,9 @@ class WeightingOptions:
         "binary, count, tf, log, tfidf, log-tfidf or pivoted"
     )
     norm: str | None = option("auto, l2 or none: whether weights have length 1.")
+    select_features: int | None = option(
+        "Words kept for each category, at least, as 100; 0: all words."
+    )
     slope: float | None = option("Of pivoted: how much length counts, from 0 to 1.")
 
 

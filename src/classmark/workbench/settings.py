@@ -90,6 +90,11 @@ class LearningSettings:
         0.3, "Of pivoted, not scaled: how much the length of a text counts.", most=1
     )
     min_df: int = _setting(1, "Words in fewer documents than this are left out.")
+    select_features: int = _setting(
+        0,
+        "How many of the words that speak for a category a training keeps at least (one "
+        "of 40 where that is more); 0: all words. 100 is usual.",
+    )
     learner: str = _setting(
         "plm",
         "What learns to order the categories; plm, mmp and perceptron learn from every "

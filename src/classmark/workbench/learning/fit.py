@@ -299,7 +299,7 @@ def fit(
     """
     collection = task.collection
     chosen = range(len(collection.texts)) if which is None else which
-    X = vectorizer.fit_transform([collection.texts[i] for i in chosen])
+    X = _weighted(vectorizer, collection, chosen, learning.select_features)
     size = Size(*X.shape, len(collection.categories), X.dtype.itemsize)
     strategy = choose(learning, _as_built(task, chosen), size)
     ranker = ranker_for(strategy, learning, task, vectorizer)
@@ -322,6 +322,34 @@ def fit(
     strategy = _as_pruned(strategy, learning, ranker)
     kind = TopDownTextRanker if strategy.descends else TextRanker
     return FittedModel(kind(vectorizer, ranker, collection.categories), strategy, X)
+
+
+def _weighted(
+    vectorizer: Vectorizer,
+    collection: LabelledTexts,
+    chosen: Sequence[int],
+    per_label: int,
+) -> Any:
+    """Fit a vectorizer on the chosen texts; return their rows.
+
+    per_label : 0, or how many of the terms that speak for a category are kept at least
+    [CrammerSinger03].
+    """
+    from classmark.weighting.vectorizer import select_features
+
+    texts = [collection.texts[i] for i in chosen]
+    X = vectorizer.fit_transform(texts)
+    if not per_label:
+        return X
+    labels = [collection.labels[i] for i in chosen]
+    Y = labels_from(labels, X.shape[0], len(collection.categories))
+    terms = select_features(X, Y, per_label, of="positive")
+    if not len(terms):
+        raise Mistake(
+            "no word speaks for any category: label documents first, or use "
+            f"{worded('--select-features')} 0"
+        )
+    return vectorizer.keep(terms).transform(texts)
 
 
 def _apart(ranker: LinearRanker, size: Size, learning: LearningSettings) -> bool:

@@ -187,7 +187,10 @@ class OnlineRanker(LiveRanker):
         if not self.__sklearn_is_fitted__():
             self._model = self._fresh()
         rows, labels = self.taught_ or (stack([]), stack([]))
-        lessons = (self.lesson(rows.row(i), labels.row(i)[0]) for i in range(len(rows)))
+        lessons = (
+            self.lesson(rows.row(i), labels.row(i)[0].tolist())
+            for i in range(len(rows))
+        )
         self.live_ = LivePrototypes(rule, cast("Prototypes", self._model), lessons)
         self.taught_ = None
         self.show_stream()

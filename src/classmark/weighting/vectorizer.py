@@ -318,27 +318,6 @@ class Vectorizer(Estimator):
         self._require_fitted()
         return self._weighted(count(texts, self.analyzer_, self.vocabulary_).rows)
 
-    def keep(self, columns: Any) -> Self:
-        """Keep the terms of these columns and no others (see ``select_features``).
-
-        A ``LiveVectorizer`` that goes on from here does not learn new terms either.
-
-        >>> vectorizer = Vectorizer(norm=None).fit(["A bee", "A hive"]).keep([1])
-        >>> vectorizer.get_feature_names_out().tolist()
-        ['hive']
-        """
-        self._require_fitted()
-        selected = np.unique(np.asarray(columns, np.int64))
-        if not len(selected):
-            raise Mistake("columns is empty: keep one term or more")
-        before = self.statistics_
-        df, cf = (getattr(before, name)[selected] for name in FREQUENCIES)
-        totals = before.documents, int(cf.sum()), int(df.sum())
-        self.statistics_ = Statistics(*totals, df, cf)
-        self.vocabulary_ = self.vocabulary_.take(selected.tolist())
-        self.is_closed_ = True
-        return self
-
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002 - Pipeline
         """Return the terms, sorted: the name of each column."""
         self._require_fitted()
@@ -398,6 +377,27 @@ class Vectorizer(Estimator):
         self.analyzer_, self.vocabulary_ = analyzer, vocabulary
         self.statistics_, self.is_closed_ = collection_statistics, False
         return counts
+
+    def keep(self, columns: Any) -> Self:
+        """Keep the terms of these columns and no others (see ``select_features``).
+
+        A ``LiveVectorizer`` that goes on from here does not learn new terms either.
+
+        >>> vectorizer = Vectorizer(norm=None).fit(["A bee", "A hive"]).keep([1])
+        >>> vectorizer.get_feature_names_out().tolist()
+        ['hive']
+        """
+        self._require_fitted()
+        selected = np.unique(np.asarray(columns, np.int64))
+        if not len(selected):
+            raise Mistake("columns is empty: keep one term or more")
+        before = self.statistics_
+        df, cf = (getattr(before, name)[selected] for name in FREQUENCIES)
+        totals = before.documents, int(cf.sum()), int(df.sum())
+        self.statistics_ = Statistics(*totals, df, cf)
+        self.vocabulary_ = self.vocabulary_.take(selected.tolist())
+        self.is_closed_ = True
+        return self
 
     def _weighted(self, counts: Rows) -> Rows:
         return weigh(

@@ -92,8 +92,8 @@ class LearningSettings:
     min_df: int = _setting(1, "Words in fewer documents than this are left out.")
     select_features: int = _setting(
         0,
-        "How many of the words that speak for a category a training keeps at least (one "
-        "of 40 where that is more); 0: all words. 100 is usual.",
+        "How many of the words that speak for a category a training keeps at least, or "
+        "one of 40 where that is more; 0: all words. 100 is usual.",
     )
     learner: str = _setting(
         "plm",

@@ -25,6 +25,7 @@ from classmark.workbench.settings import MMP_LOSSES, LearningSettings
 from classmark.workbench.store.log import JudgedRecord
 
 if TYPE_CHECKING:
+    from classmark.arrays import Csr
     from classmark.evaluation.evaluate import LabelledTexts
     from classmark.hierarchies.pruning import Policy
     from classmark.rankers.linear import LinearRanker
@@ -329,7 +330,7 @@ def _weighted(
     collection: LabelledTexts,
     chosen: Sequence[int],
     per_label: int,
-) -> Any:
+) -> Csr:
     """Fit a vectorizer on the chosen texts; return their rows.
 
     per_label : 0, or how many of the terms that speak for a category are kept at least

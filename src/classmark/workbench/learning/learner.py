@@ -161,6 +161,8 @@ class LiveLearner:
         self._split = (-1, -1, -1)
         self._moves: dict[str, list[tuple[int, int]]] = {}
         self._replaced: set[str] = set()
+        self._layers: lessons.TreeLayers | None = None
+        self._columns: dict[str, int] = {}
         self._know_categories()
 
     @classmethod
@@ -410,7 +412,7 @@ class LiveLearner:
     def _show(self) -> None:
         """Rank the active leaves, and what documents were ever put in."""
         rows = {n: row for n, row in self.moment.rows.items() if row["stands"]}
-        self._layers: lessons.TreeLayers | None = None
+        self._layers = None
         above = {p for row in rows.values() for p in json.loads(row["parents"])}
         self._columns = {key: label for label, key in enumerate(self.ranker.categories)}
         self.labels = {

@@ -40,7 +40,9 @@ class TreeLayers:
             )
             layers = self.tree.preference_layers(leaves, self.count)
             self._levels[names] = {
-                node.of if isinstance(node, Dummy) else node: self.count - 1 - place
+                str(node.of if isinstance(node, Dummy) else node): self.count
+                - 1
+                - place
                 for place, layer in enumerate(layers)
                 for node in layer
             }

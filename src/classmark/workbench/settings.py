@@ -40,11 +40,12 @@ def _setting(
     *,
     extensible: bool = False,
     most: float | None = None,
+    by_name: bool = False,
 ) -> Any:
     """A field with the text that explains it, and pydantic's rules for its values.
 
     extensible : a file may have others, by which a learner or loss is registered;
-    most : the largest that a number may be.
+    most : the largest that a number may be;  by_name : whether its name must be said.
     """
     names = YES_NO if isinstance(default, bool) else tuple(choices.split())
     about: dict[str, Any] = {"description": description, "examples": names}
@@ -53,7 +54,7 @@ def _setting(
         about |= {"ge": 0, "lt": 1e9} if most is None else {"ge": 0, "le": most}
     if choices and not extensible:
         about["pattern"] = f"^({'|'.join(names)})$"
-    return field(default=default, metadata=about)
+    return field(default=default, metadata=about, kw_only=by_name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,7 @@ class LearningSettings:
         0,
         "How many of the words that speak for a category a training keeps at least, or "
         "one of 40 where that is more; 0: all words. 100 is usual.",
+        by_name=True,
     )
     learner: str = _setting(
         "plm",
@@ -114,22 +116,26 @@ class LearningSettings:
         "Of loglinear: what minimises the loss; boosting, the parallel updates of the "
         "paper, is slow.",
         "lbfgs boosting",
+        by_name=True,
     )
     passes: int = _setting(
         0,
         "Of mmp and perceptron: how often a training goes through all documents; "
         "0: mmp five times, perceptron once.",
+        by_name=True,
     )
     average: str = _setting(
         "auto",
         "Of mmp and perceptron: whether they rank by the mean of all prototypes on the "
         "way; auto: mmp with loss 1 does.",
         "auto yes no",
+        by_name=True,
     )
     vote: bool = _setting(
         False,
         "Of mmp and perceptron: whether all prototypes on the way vote; learned by "
         "training only.",
+        by_name=True,
     )
     C: float = _setting(0.0, "What a wrong order costs; 0: the learner's usual price.")
     center: float = _setting(
@@ -146,6 +152,7 @@ class LearningSettings:
         0,
         "Of plm and loglinear: into how many layers the tree parts the categories for "
         "a document: the right ones, their siblings, on by distance; 0: not at all.",
+        by_name=True,
     )
     strategy: str = _setting(
         "auto",

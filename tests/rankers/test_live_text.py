@@ -353,7 +353,7 @@ def test_an_on_line_ranker_closed_and_opened_goes_on_to_the_bit(tmp_path, seed):
 
 
 @pytest.mark.parametrize("learner", ONLINE, ids=str)
-def test_an_on_line_ranker_starts_from_what_was_fitted(learner):
+def test_an_on_line_ranker_starts_from_what_was_fitted(tmp_path, learner):
     texts, labels = zip(*TEXTS.values(), strict=True)
     numbers = [[label] for label in labels]
     fresh = clone(learner).set_params(passes=3)
@@ -361,6 +361,13 @@ def test_an_on_line_ranker_starts_from_what_was_fitted(learner):
     before = model.scores(["honey from an oven"])
     live = LiveTextRanker.start(model, TEXTS)
     assert live.model.scores(["honey from an oven"]) == pytest.approx(before, abs=1e-6)
+    shown = live.dual.W.shape
+    live.add(["wax", "comb"])
+    live.show([0, 1, 2, 4])
+    assert live.dual.W.shape == (shown[0], 5)
+    live.save(tmp_path / "000001")
+    to_rank = LiveTextRanker.open_to_rank(tmp_path / "000001")
+    assert np.array_equal(to_rank.scores(texts), live.model.scores(texts))
     assert not live.teach("b1", TEXTS["b1"][0], [0]), "it was fitted on that"
     assert live.teach("n", "beeswax", [2])
     assert live.ranker.n_rounds_ == 3 * len(TEXTS) + 1

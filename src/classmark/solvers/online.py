@@ -157,7 +157,8 @@ class Prototypes:
             self._last = with_room(self._used(self._last), room, kind)
         if self.average and room != self._timed.shape:
             self._timed = with_room(self._used(self._timed), room, np.float64)
-        self.features, self.labels = features, labels
+        if (features, labels) != (self.features, self.labels):
+            self.features, self.labels, self._mean = features, labels, None
 
     def _used(self, table: Array) -> Array:
         return table[: self.features, : self.labels]

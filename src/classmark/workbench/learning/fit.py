@@ -106,7 +106,10 @@ def choose(learning: LearningSettings, tree: Taxonomy, size: Size) -> Strategy:
     if name != "auto":
         why = f"asked for ({need})"
     elif learning.learner != LEARNER:
-        name, why = PLAIN, f"the learner {learning.learner} does not look at a tree"
+        looks = (
+            "has layers of the tree" if learning.layers else "does not look at a tree"
+        )
+        name, why = PLAIN, f"the learner {learning.learner} {looks}"
     elif ratio is None:
         name, why = PLAIN, "the categories have no tree"
     elif (fits := size.flat <= memory) or learning.layers:

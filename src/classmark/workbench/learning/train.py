@@ -510,10 +510,10 @@ def _remedy(settings: LearningSettings) -> str:
             f"the loss {settings.loss} does not learn from every decision: "
             f"{worded('run classmark train --loss dom first')}"
         )
-    return (
-        f"{fit.what_learns(settings)} does not learn from every decision: "
-        f"{worded('run classmark train --learner plm first')}"
-    )
+    remedy = worded("run classmark train --learner plm first")
+    if fit.learns_live(replace(settings, vote=False)):
+        remedy = worded("run classmark train --no-vote first")
+    return f"{fit.what_learns(settings)} does not learn from every decision: {remedy}"
 
 
 def _present(project: Project) -> LiveLearner | str:

@@ -14,6 +14,7 @@ import pytest
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.problems import Mistake
+from classmark.rankers.preference import PreferenceRanker
 from classmark.solvers.preference_live import LiveDual
 from classmark.taxonomy.tree import Category
 from classmark.workbench.categories import edit
@@ -25,7 +26,8 @@ from classmark.workbench.learning.live import (
     is_unlearned_by_training,
     unlearn_by_training,
 )
-from classmark.workbench.learning.train import rebuild, train
+from classmark.workbench.learning.rebuild import rebuild
+from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project
 from classmark.workbench.settings import LearningSettings
 from classmark.workbench.store.undo import chain_of, is_undone, undo
@@ -41,6 +43,17 @@ ACTS = ["decide"] * 8 + EDITS + ["bring_in"] * 2 + ["replace"] * 2
 
 NOTED = "SELECT max(revisits) FROM lessons WHERE seq BETWEEN ? AND ?"
 VISITS = 7
+LEARNERS = [
+    LearningSettings(),
+    LearningSettings(),
+    LearningSettings(loss="dis"),
+    LearningSettings(loss="dme"),
+    LearningSettings(layers=3),
+    LearningSettings(select_features=2),
+    LearningSettings(learner="mmp"),
+    LearningSettings(learner="mmp", loss="3"),
+    LearningSettings(learner="perceptron", average="yes"),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -53,8 +66,7 @@ def counted_visits(monkeypatch):
 class Life:
     """A project, and what was done in it: name, arguments, and its act's number."""
 
-    def __init__(self, folder, loss):
-        learning = LearningSettings(loss=loss)
+    def __init__(self, folder, learning):
         self.project = Project(new_project(folder, learning=learning))
         self.store = self.project.store
         self.store.run("PRAGMA synchronous = OFF")
@@ -66,7 +78,9 @@ class Life:
         """Do something and learn it, with so many visits; False where it is refused."""
         before = self.last()
         if self.service.learner is not None:
-            self.service.learner.ranker.ranker.set_params(time_budget=visits)
+            ranker = self.service.learner.ranker.ranker
+            if isinstance(ranker, PreferenceRanker):
+                ranker.set_params(time_budget=visits)
         try:
             getattr(self, name)(*arguments)
         except Mistake:
@@ -223,7 +237,7 @@ class Chance:
 def lived(folder, seed, steps):
     """A project after random acts, undone and brought back in any order."""
     rng = random.Random(seed)  # noqa: S311
-    life = Life(folder, rng.choice(["dom", "dom", "dis", "dme"]))
+    life = Life(folder, rng.choice(LEARNERS))
     chance = Chance(life, seed)
     for id_ in rng.sample(sorted(TEXTS), 6):
         life.do("decide", (id_, {"assign": (RIGHT[id_[0]],)}))
@@ -248,7 +262,7 @@ def relived(life, folder):
     It may refuse an act; a label of a file may name a category that was called so for a
     while only; what a merge carried over depends on the labels of that time.
     """
-    other = Life(folder, life.project.settings.learning.loss)
+    other = Life(folder, life.project.settings.learning)
     for name, arguments, number, numbers in life.done:
         if number is None or not is_undone(life.store, number):
             (noted,) = life.store.run(NOTED, numbers).fetchone()

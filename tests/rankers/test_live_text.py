@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from classmark.preferences.graph import PreferenceGraph
 from classmark.problems import Mistake
 from classmark.rankers.linear import Rocchio
+from classmark.rankers.online import MMP, CategoryPerceptron
 from classmark.rankers.preference import PreferenceRanker
 from classmark.rankers.text_ranker import LiveTextRanker, TextRanker
 from classmark.weighting.live import LiveVectorizer
@@ -265,11 +267,126 @@ def test_it_starts_from_a_fitted_ranker_and_can_take_its_documents_back():
     assert live.vectorizer.statistics_.documents == len(TEXTS) + 1
 
 
+ONLINE = [MMP(1, average=True), MMP(2), MMP(3), CategoryPerceptron(average=True)]
+
+
+def online(learner):
+    live = LiveTextRanker(LiveVectorizer(), clone(learner))
+    live.add(NAMES)
+    return live
+
+
+def act_online(live, rng):
+    """Do one thing at random that an on-line ranker can learn."""
+    k = len(live.categories)
+    match rng.integers(10):
+        case 0:
+            live.add([f"new {k}"])
+        case 1:
+            live.show(np.flatnonzero(rng.random(k) < 0.8).tolist())
+        case 2:
+            live.merge(*rng.permutation(k)[:2].tolist())
+        case _:
+            number = int(rng.integers(15))
+            text = random_text(np.random.default_rng(number))
+            labels = rng.permutation(k)[: rng.integers(3)].tolist()
+            live.teach(f"d{number}", text, labels or None)
+
+
+@pytest.mark.parametrize("learner", ONLINE, ids=str)
+def test_an_on_line_ranker_makes_the_rounds_of_partial_fit(learner):
+    rng, live, stream = np.random.default_rng(5), online(learner), clone(learner)
+    for at in range(40):
+        text, labels = random_text(rng), [int(rng.integers(3))]
+        assert live.teach(f"d{at}", text, labels)
+        stream.partial_fit(live.vectorizer.rows([text]), [labels], n_labels=3)
+    assert np.allclose(live.dual.W, stream.weights_)
+    assert np.allclose(live.ranker.losses_, stream.losses_)
+    assert not live.teach("d39", text, labels)
+    assert live.revisit(9) == live.revisit() == 0
+
+
+@pytest.mark.parametrize("learner", ONLINE, ids=str)
+def test_hidden_categories_are_as_if_they_were_not(learner):
+    rng, live, other = np.random.default_rng(6), online(learner), online(learner)
+    live.add(["hidden", "bees again"])
+    live.show([0, 1, 2])
+    for at in range(30):
+        text, labels = random_text(rng), [int(rng.integers(3))]
+        live.teach(f"d{at}", text, [*labels, 4])
+        other.teach(f"d{at}", text, labels)
+    assert np.array_equal(live.dual.W[:, :3], other.dual.W)
+    assert not live.dual.W[:, 3:].any()
+    assert len(live.suggest("honey")) == 3
+
+
+@pytest.mark.parametrize("learner", ONLINE, ids=str)
+def test_merged_categories_have_the_sum_of_both_prototypes(learner):
+    live = online(learner)
+    for id_, (text, label) in TEXTS.items():
+        live.teach(id_, text, [label])
+    before = live.dual.W.copy()
+    live.merge(0, 2)
+    assert np.allclose(live.dual.W[:, 2], before[:, 0] + before[:, 2])
+    assert not live.dual.W[:, 0].any()
+    assert not live.teach("b1", TEXTS["b1"][0], [2]), "read as the other already"
+    assert [one.category for one in live.suggest("honey")] == ["candles", "bread"]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_an_on_line_ranker_closed_and_opened_goes_on_to_the_bit(tmp_path, seed):
+    rng, one = np.random.default_rng(seed), online(ONLINE[seed % 4])
+    for _ in range(30):
+        act_online(one, rng)
+    one.save(tmp_path / "000001")
+    other, _ = LiveTextRanker.open(tmp_path / "000001")
+    model = LiveTextRanker.open_to_rank(tmp_path / "000001")
+    texts = [random_text(rng) for _ in range(20)] + ["", "words never seen"]
+    assert np.array_equal(model.scores(texts), one.model.scores(texts))
+    again = [np.random.default_rng(seed + 100) for _ in range(2)]
+    for step in range(30):
+        act_online(one, again[0])
+        act_online(other, again[1])
+        assert np.array_equal(one.dual.W, other.dual.W), step
+    assert one.handles == other.handles
+    assert one.suggest("honey bread wax") == other.suggest("honey bread wax")
+
+
+@pytest.mark.parametrize("learner", ONLINE, ids=str)
+def test_an_on_line_ranker_starts_from_what_was_fitted(tmp_path, learner):
+    texts, labels = zip(*TEXTS.values(), strict=True)
+    numbers = [[label] for label in labels]
+    fresh = clone(learner).set_params(passes=3)
+    model = TextRanker.fit(Vectorizer(), fresh, texts, numbers, NAMES)
+    before = model.scores(["honey from an oven"])
+    live = LiveTextRanker.start(model, TEXTS)
+    assert live.model.scores(["honey from an oven"]) == pytest.approx(before, abs=1e-6)
+    shown = live.dual.W.shape
+    live.add(["wax", "comb"])
+    live.show([0, 1, 2, 4])
+    assert live.dual.W.shape == (shown[0], 5)
+    live.save(tmp_path / "000001")
+    to_rank = LiveTextRanker.open_to_rank(tmp_path / "000001")
+    assert np.array_equal(to_rank.scores(texts), live.model.scores(texts))
+    assert not live.teach("b1", TEXTS["b1"][0], [0]), "it was fitted on that"
+    assert live.teach("n", "beeswax", [2])
+    assert live.ranker.n_rounds_ == 3 * len(TEXTS) + 1
+    assert order(live, "beeswax")[0] == "candles"
+
+
+def test_what_an_on_line_ranker_does_not_take_is_refused():
+    live = online(MMP())
+    with pytest.raises(Mistake, match="learns from labels"):
+        live.teach("d", "honey", PreferenceGraph(3, [(0, 1)]))
+    with pytest.raises(Mistake, match="with a kernel or votes"):
+        online(MMP(vote=True))
+
+
 def test_what_cannot_start_is_refused_with_the_reason():
     texts, labels = zip(*TEXTS.values(), strict=True)
     numbers = [[label] for label in labels]
     rocchio = TextRanker.fit(Vectorizer(), Rocchio(), texts, numbers, NAMES)
-    with pytest.raises(Mistake, match="only the learner plm"):
+    with pytest.raises(Mistake, match="Rocchio learns from all documents at once"):
         LiveTextRanker.start(rocchio, TEXTS)
     with pytest.raises(Mistake, match="live already"):
         LiveTextRanker.start(taught().model, TEXTS)

@@ -26,6 +26,7 @@ ALONE = (
     "workbench/search/train_ranker.py", "ltr/training.py", "workbench/files/backup.py",
     "workbench/categories/build.py", "workbench/categories/propose.py",
     "workbench/categories/report.py", "workbench/learning/stream.py",
+    "workbench/learning/options.py", "workbench/search/runs.py",
 )  # fmt: skip
 ALONE_IN = {
     "web/guard/gate.py": {"--behind-proxy ", "--role admin", "--certificate", "--name"},
@@ -37,7 +38,7 @@ ALONE_IN = {
     "workbench/examples/like.py": {"--file ", "an online search", "none yet"},
     "workbench/examples/screening.py": {"--yes, --no or --skip", "none yet"},
     "workbench/examples/searches.py": {"classmark like --ex", "classmark screen"},
-    "workbench/learning/fit.py": {"use --", "use a tree", "--select", "--slope has no"},
+    "workbench/learning/fit.py": {"--select chooses"},
     "workbench/search/index.py": {"name it with --project ", "index FILE --to "},
     "workbench/search/rankers.py": {"classmark search orders by", "none yet"},
     "workbench/search/search.py": {

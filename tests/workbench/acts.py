@@ -6,8 +6,9 @@ from classmark.rankers.preference import lesson_of
 from classmark.taxonomy.tree import Category
 from classmark.workbench.categories import edit
 from classmark.workbench.deciding.decide import Decision, decide, decide_on
-from classmark.workbench.learning.fit import TEST, lesson, part_of
+from classmark.workbench.learning.fit import TEST, part_of
 from classmark.workbench.learning.learner import open_learner
+from classmark.workbench.learning.lessons import lesson
 from classmark.workbench.learning.live import learn_at_once
 from classmark.workbench.store.undo import undo
 from projects import RIGHT, TEXTS

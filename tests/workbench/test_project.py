@@ -5,6 +5,7 @@ import pytest
 from classmark.hierarchies.nodes import BASES
 from classmark.hierarchies.pruning import CHOOSERS
 from classmark.problems import DamagedFolder, Mistake, UnreadableFile
+from classmark.rankers.text_ranker import LEARNERS
 from classmark.weighting.vectorizer import WEIGHTINGS
 from classmark.workbench.learning.fit import STRATEGIES
 from classmark.workbench.project import Project, create
@@ -24,6 +25,9 @@ from classmark.workbench.store.log import whoami
 def folder(tmp_path):
     create(tmp_path / "shelf", Settings("A shelf"))
     return tmp_path / "shelf"
+
+
+FORM_ORDER = ("plm", "mmp", "perceptron", "loglinear", "rocchio")
 
 
 def test_a_new_project_has_its_parts(folder):
@@ -149,9 +153,10 @@ def test_another_loss_replaces_its_old_names(folder):
 
 
 def test_a_form_offers_what_the_file_has_and_what_the_program_knows():
-    settings = Settings("x", learning=LearningSettings(learner="mmp"))
+    settings = Settings("x", learning=LearningSettings(learner="own"))
     form = {field.name: field for field in form_fields(settings)["learning"]}
-    assert form["learning.learner"].choices[0] == "mmp"
+    assert form["learning.learner"].choices == ("own", *FORM_ORDER)
+    assert set(FORM_ORDER) == set(LEARNERS)
     assert form["learning.weighting"].choices == WEIGHTINGS
     assert form["learning.strategy"].choices == STRATEGIES
     assert form["learning.base"].choices == tuple(BASES)

@@ -35,7 +35,7 @@ with deferred():
     from classmark.workbench.deciding import opinions, similar
     from classmark.workbench.deciding import queue as queueing
     from classmark.workbench.deciding import suggest as suggesting
-    from classmark.workbench.learning import train as training
+    from classmark.workbench.learning import rebuild as rebuilding
     from classmark.workbench.project import Project
     from classmark.workbench.store import undo as undoing
     from classmark.workbench.team import agreement as agreeing
@@ -196,7 +196,7 @@ def queue(
 @command(JSON)
 def rebuild(project: Project = FOLDER) -> Table:
     """Learn the whole log again, and say whether that gives the same ranker."""
-    return training.rebuild(project)
+    return rebuilding.rebuild(project)
 
 
 @command(ALL | JSON)

@@ -26,7 +26,7 @@ from classmark.workbench.results import Evaluated, Trained
 with deferred():
     from classmark import estimator
     from classmark.workbench.learning import evaluate as evaluating
-    from classmark.workbench.learning import fit
+    from classmark.workbench.learning import options as once
     from classmark.workbench.learning import stream as streaming
     from classmark.workbench.learning import train as training
     from classmark.workbench.project import Project
@@ -40,14 +40,27 @@ RARE = option("Vote again on close calls for the rare.", None, "--rare/--no-rare
 class LearnerOptions:
     """Settings of [learning], for this once: the learner and what it minimises."""
 
-    learner: str | None = option("plm, loglinear, rocchio or perceptron")
+    learner: str | None = option("plm, mmp, perceptron, loglinear or rocchio")
     loss: str | None = option(
         "Of plm: dom, dis, dme, dom-dme or svm; of loglinear: dom, dis, dme "
-        "or zero-one."
+        "or zero-one; of mmp: 1, 2 or 3."
     )
     C: float | None = option("What a violation costs.", None, "--C")
     thresholds: str | None = option(
         "Of plm: none, common or category; they say what belongs."
+    )
+    layers: int | None = option(
+        "Of plm and loglinear: layers that the tree makes, 2 or more; 0: none."
+    )
+    solver: str | None = option("Of loglinear: lbfgs or boosting.")
+    passes: int | None = option("Of mmp and perceptron: times through all documents.")
+    average: bool | None = option(
+        "Of mmp and perceptron: rank by mean prototypes.",
+        None,
+        "--average/--no-average",
+    )
+    vote: bool | None = option(
+        "Of mmp and perceptron: let all prototypes vote.", None, "--vote/--no-vote"
     )
 
 
@@ -59,6 +72,9 @@ class WeightingOptions:
         "binary, count, tf, log, tfidf, log-tfidf, relative-tfidf or pivoted"
     )
     norm: str | None = option("auto, l2 or none: whether weights have length 1.")
+    select_features: int | None = option(
+        "Words kept for each category, at least, as 100; 0: all words."
+    )
     slope: float | None = option("Of pivoted: how much length counts, from 0 to 1.")
 
 
@@ -88,8 +104,10 @@ def train(
 ) -> Trained:
     """Train a category ranker on the project's labels and put it in service."""
     changes = vars(learner) | vars(weighting) | vars(strategy)
-    settings = fit.changed(project, changes)
-    fit.require_effect(project, [settings], changes)
+    if learner.average is not None:
+        changes["average"] = "yes" if learner.average else "no"
+    settings = once.changed(project, changes)
+    once.require_effect(project, [settings], changes)
     with machines.started() as workers:
         return training.train(project, settings, select=select, machines=workers)
 
@@ -108,7 +126,9 @@ class ComparisonOptions:
 def evaluate(
     *,
     project: Project = FOLDER,
-    learner: tuple[str, ...] = option("Compare only these; repeatable.", ()),
+    learner: tuple[str, ...] = option(
+        "Compare only these; repeatable. With settings: mmp(loss=3,passes=2).", ()
+    ),
     folds: int | None = option("Cross-validate instead of the set-apart part."),
     compared: ComparisonOptions,
     machines: MachineOptions,
@@ -121,14 +141,14 @@ def evaluate(
         raise Mistake("compare learners or strategies: give --learner or --strategy")
     with machines.started():
         if compared.strategy is None:
-            settings = fit.changed(project, {"memory": compared.memory})
+            settings = once.changed(project, {"memory": compared.memory})
             return evaluating.evaluate_project(project, learner, folds, settings)
         changes = dict(vars(compared))
         typed = changes.pop("strategy").split(",")
         names = [name.strip() for name in typed if name.strip()]
-        settings = fit.changed(project, changes | {"learner": "plm"})
+        settings = once.changed(project, changes | {"learner": "plm"})
         each = [replace(settings, strategy=name) for name in names]
-        fit.require_effect(project, each, changes)
+        once.require_effect(project, each, changes)
         return evaluating.evaluate_strategies(project, names, settings, folds)
 
 

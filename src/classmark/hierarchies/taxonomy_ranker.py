@@ -351,7 +351,7 @@ class TaxonomyRanker(LinearRanker):
             labels = favoured(graphs_from(Y, len(rows), thresholds=True))
         else:
             labels = levels_from(Y, len(rows))
-        return chosen(self, rows, relevant(labels))
+        return chosen(self, rows, relevant(labels, Y))
 
     def _labelled(self, rows: Rows, Y: Any) -> Any:
         """Y over all categories; refused where it has no label at all."""

@@ -34,6 +34,8 @@ class PreferenceGraph:
     levels : int64 (n_labels,) for a layered graph: label u is above v when
         levels[u] > levels[v] ≥ 0; labels at −1 are compared with nothing. None for a
         graph of listed edges.
+    floor : the document has the labels above this level; those at level 1 to ``floor``
+        are only nearer to them than the rest.
     pairs : int64 (edges, 2) of a listed graph; weights : float64 (edges,).
 
     >>> graph = PreferenceGraph(3, [(0, 1), (1, 2)])
@@ -44,6 +46,7 @@ class PreferenceGraph:
     n_labels: int
     thresholds: bool
     levels: Ints | None
+    floor: int
     pairs: Ints
     weights: Floats
 
@@ -53,6 +56,7 @@ class PreferenceGraph:
         edges: Iterable[Sequence[float]] = (),
         *,
         levels: Ints | None = None,
+        floor: int = 0,
         thresholds: bool = False,
     ) -> None:
         listed = [tuple(edge) for edge in edges]
@@ -61,6 +65,7 @@ class PreferenceGraph:
         object.__setattr__(self, "n_labels", n_labels)
         object.__setattr__(self, "thresholds", thresholds)
         object.__setattr__(self, "levels", levels)
+        object.__setattr__(self, "floor", floor)
         object.__setattr__(self, "pairs", _pairs(n_labels + thresholds, listed))
         object.__setattr__(self, "weights", _weights(listed))
 

@@ -186,14 +186,19 @@ def favoured(graphs: Sequence[PreferenceGraph]) -> Rows:
     return rows_of_levels(levels, k)
 
 
-def relevant(levels: Rows) -> Rows:
+def relevant(levels: Rows, Y: Any = None) -> Rows:
     """Only the labels above level 0: without those that are compared with none.
+
+    Y : what the levels are of; of graphs, only the labels above their ``floor``.
 
     >>> graph = PreferenceGraph(3, levels=np.array([-1, 1, 0]))
     >>> relevant(favoured([graph])).columns.tolist()
     [1]
     """
-    return keep_values(levels, levels.values > 0)
+    floor: Any = 0
+    if is_graphs(Y):
+        floor = np.repeat([graph.floor for graph in Y], np.diff(levels.starts))
+    return keep_values(levels, levels.values > floor)
 
 
 def is_graphs(Y: Any) -> bool:

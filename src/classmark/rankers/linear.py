@@ -8,11 +8,12 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from classmark.arrays import Array, Bools, Csr, Floats, Ints, Rows, rows_from
 from classmark.estimator import Estimator, parameters, renamed
 from classmark.kernels import scores_of
-from classmark.preferences.graph import Loss
+from classmark.preferences.graph import Loss, PreferenceGraph
 from classmark.preferences.labels import labels_from
 from classmark.preferences.losses import loss_from
 from classmark.problems import Mistake
@@ -30,6 +31,7 @@ from classmark.solvers.smooth import (
 from classmark.validation import require_k, require_numbers
 from classmark.weighting.vectorizer import rocchio_weights
 
+Words = tuple[NDArray[np.uint32], Array]
 ARRAYS = {"lbfgs": 2 * MEMORY + 10, "boosting": 8}  # of the size of the weights
 DENSE_LIMIT = 1 << 29  # weights: 4 GiB in float64
 
@@ -184,15 +186,69 @@ class LinearRanker(Estimator, ABC):
         if len(rows) != 1:
             raise Mistake(f"X has {len(rows)} rows: evidence is shown for one document")
         columns, values = rows.row(0)
-        weights: Any = self.weights_[columns.astype(np.int64)]
+        weights = self._weights_of(columns.astype(np.int64))
         column = weights[:, [category]]
         column = column.toarray() if hasattr(column, "toarray") else column
         centred = np.ravel(column) - np.ravel(weights.mean(axis=1))
         return Evidence(columns.astype(np.int64), values.astype(np.float64) * centred)
 
+    def _weights_of(self, columns: Ints) -> Any:
+        """The weights of some features, shape (columns, categories)."""
+        return self.weights_[columns]
+
     def _documents(self, X: Any) -> Rows:
         self._require_fitted()
         return documents_like(X, self.weights_.shape[0], self)
+
+
+class LiveRanker(LinearRanker):
+    """A ranker that documents teach one by one, as they come and are decided anew.
+
+    live_ : what learns from then on, and ranks: a ``LiveDual``, or what has its
+        manners; None before ``begin_stream``.
+    """
+
+    live_: Any = None
+
+    @property
+    @abstractmethod
+    def can_go_on(self) -> bool:
+        """Whether documents can be taught one by one after what ``fit`` has learned."""
+
+    @abstractmethod
+    def begin_stream(self) -> None:
+        """Be ready to learn document by document, from what ``fit`` has learned."""
+
+    @abstractmethod
+    def lesson(self, words: Words, labels: PreferenceGraph | Sequence[int]) -> Any:
+        """What labels, or a graph, say of a document with these words: a ``Lesson``."""
+
+    @abstractmethod
+    def stream_arrays(self) -> dict[str, Array]:
+        """Everything that decides what is learned next, and ``weights``, ``retired``.
+
+        Opened again and gone on with, it is the same, bit by bit, as if never closed.
+        """
+
+    @abstractmethod
+    def open_stream(self, arrays: Mapping[str, Array]) -> None:
+        """Go on from what ``stream_arrays`` described."""
+
+    @abstractmethod
+    def show_stream(self) -> None:
+        """Have the weights of the documents learned one by one so far."""
+
+    @abstractmethod
+    def revisit(self, count: int | None = None) -> int:
+        """Visit documents again: ``count``, or as set; return how many visits."""
+
+    def _live_scores(self, X: Any) -> Floats:
+        """Scores by what is live; those of hidden categories are −inf."""
+        rows, live = rows_from(X), self.live_
+        each = [live.scores(*rows.row(i)) for i in range(len(rows))]
+        scores = np.array(each, float).reshape(len(rows), live.n_labels)
+        scores[:, list(live.retired)] = -np.inf
+        return scores
 
 
 class FixedRanker(LinearRanker):

@@ -2,32 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, field
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
-from classmark.arrays import Array, Floats, Rows, keep_columns, rows_from, take
+from classmark.arrays import (
+    Array,
+    Floats,
+    Ints,
+    Rows,
+    keep_columns,
+    rows_from,
+    stack,
+    take,
+)
 from classmark.estimator import parameters
+from classmark.preferences.graph import PreferenceGraph
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.rankers.linear import DENSE_LIMIT, LinearRanker
+from classmark.rankers.linear import DENSE_LIMIT, LiveRanker, Words
 from classmark.solvers.hinge import Similarity, kernel_of
 from classmark.solvers.kernels_online import ERRORS, ONE, PAIRS, PERCEPTRON
-from classmark.solvers.online import Prototypes, Supports
+from classmark.solvers.live_documents import Lesson
+from classmark.solvers.online import LivePrototypes, Prototypes, Supports
 from classmark.validation import Seed, generator, require_numbers
 
 
 @parameters(budget="max_documents")
-class OnlineRanker(LinearRanker):
+class OnlineRanker(LiveRanker):
     """Learns by additive steps, w_r ← w_r + τ_r x, one document at a time.
 
     The ``loss``, a code of the kernels, says what τ is; passes, growth, means, votes
     and kernels are the same for all. What ``fit`` and ``partial_fit`` leave behind:
 
     weights_ : shape (features, categories), the prototypes or their mean; without
-        ``average`` a view, which moves on. Refused with a kernel or votes.
+        ``average`` a view, which moves on. Of votes, which are no sum over features,
+        the mean as well. Refused with a kernel.
     losses_ : shape (rounds, 3), losses 1 to 3 of each round, before learning from it.
     n_rounds_ : how many documents were learned from, each pass counted.
     """
@@ -47,6 +60,7 @@ class OnlineRanker(LinearRanker):
     coef0: float = 1.0
     shuffle: bool = True
     random_state: Seed = 0
+    taught_: tuple[Rows, Rows] | None = None
 
     @property
     def weight_bytes(self) -> int:
@@ -65,6 +79,7 @@ class OnlineRanker(LinearRanker):
         rows = rows_from(X)
         labels = labels_from(Y, len(rows))
         self._model, self._grows = self._fresh(), False
+        self.taught_, self.live_ = (rows, labels), None
         orders = generator(self.random_state)
         for _ in track(range(self.passes), "passes", self.passes):
             if self.shuffle:
@@ -130,18 +145,91 @@ class OnlineRanker(LinearRanker):
     def weights_(self) -> Array:
         """The prototypes (or their mean) as columns, shape (features, categories)."""
         self._require_learned()
-        if isinstance(self._model, Supports):
+        if self.kernel is not None:
             raise Mistake(
-                "with a kernel or votes there are no weights by feature to look at or "
-                "to save: use kernel=None and vote=False"
+                "with a kernel there are no weights by feature to look at or to save: "
+                "use kernel=None"
             )
         return self._model.weights()
 
     @weights_.setter
     def weights_(self, weights: Array) -> None:
         """Take saved prototypes: rounds are counted from here."""
-        self._model = Prototypes.of(weights, average=self.average)
+        if not self.vote:
+            self._model = Prototypes.of(weights, average=self.average)
         self.n_rounds_ = 0
+
+    @property
+    def supports(self) -> dict[str, Array]:
+        """With votes, the documents that led to an update, and the steps they were."""
+        return self._model.to_arrays() if isinstance(self._model, Supports) else {}
+
+    @supports.setter
+    def supports(self, arrays: Mapping[str, Array]) -> None:
+        if self.vote:
+            self._model = model = Supports(kernel_of(self), vote=True)
+            model.resume(arrays)
+            self.n_rounds_ = len(model.rounds)
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether documents can be taught one by one: not by votes or with a kernel."""
+        return self.kernel is None and not self.vote
+
+    def begin_stream(self) -> None:
+        """Be ready to learn document by document, from what ``fit`` has learned."""
+        rule = self._checked_rule()
+        if not self.can_go_on:
+            raise Mistake(
+                "with a kernel or votes a ranker does not learn decision by decision: "
+                "use kernel=None and vote=False"
+            )
+        if not self.__sklearn_is_fitted__():
+            self._model = self._fresh()
+        rows, labels = self.taught_ or (stack([]), stack([]))
+        lessons = (
+            self.lesson(rows.row(i), labels.row(i)[0].tolist())
+            for i in range(len(rows))
+        )
+        self.live_ = LivePrototypes(rule, cast("Prototypes", self._model), lessons)
+        self.taught_ = None
+        self.show_stream()
+
+    def lesson(self, words: Words, labels: PreferenceGraph | Sequence[int]) -> Any:
+        """What labels say of a document with these words; a graph is refused."""
+        if isinstance(labels, PreferenceGraph):
+            raise Mistake(
+                f"{type(self).__name__} learns from labels: give their numbers, or "
+                "use PreferenceRanker, which learns from preferences"
+            )
+        numbers = np.asarray(labels, np.uint32)
+        return Lesson(*words, numbers, np.ones(len(numbers), np.float32))
+
+    def stream_arrays(self) -> dict[str, Array]:
+        """Everything that decides what is learned next, and ``weights``."""
+        if self.live_ is None:
+            raise Mistake("no document was learned by itself: call begin_stream first")
+        arrays: dict[str, Array] = self.live_.to_arrays()
+        return arrays
+
+    def open_stream(self, arrays: Mapping[str, Array]) -> None:
+        """Go on from what ``stream_arrays`` described."""
+        self.live_ = LivePrototypes.from_arrays(arrays, self._checked_rule())
+        self._model = self.live_.prototypes
+        self.show_stream()
+
+    def show_stream(self) -> None:
+        """Count the rounds so far: the prototypes are shown as they move."""
+        self.n_rounds_ = len(self._model.rounds)
+
+    def revisit(self, count: int | None = None) -> int:  # noqa: ARG002 (the manners)
+        """No document is visited again: return 0."""
+        return 0
+
+    def _weights_of(self, columns: Ints) -> Any:
+        if isinstance(self._model, Prototypes):
+            return self._model.rows(columns)
+        return super()._weights_of(columns)
 
     @property
     def coef_(self) -> Floats:
@@ -154,6 +242,8 @@ class OnlineRanker(LinearRanker):
         With votes: the mean number of categories each one is put above.
         """
         self._require_fitted()
+        if self.live_ is not None:
+            return self._live_scores(X)
         rows, width = rows_from(X), self._model.features
         if rows.width != width and not self._grows:
             raise Mistake(

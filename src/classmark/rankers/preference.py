@@ -33,7 +33,7 @@ from classmark.preferences.labels import (
     relevant,
 )
 from classmark.problems import Mistake
-from classmark.rankers.linear import Evidence, LinearRanker, Rocchio
+from classmark.rankers.linear import Evidence, LiveRanker, Rocchio, Words
 from classmark.solvers.ascent import Solution, ascend
 from classmark.solvers.hinge import Similarity, features_of, kernel_of
 from classmark.solvers.live_documents import Lesson
@@ -47,12 +47,17 @@ from classmark.solvers.preference import (
     ImplicitDual,
     fits,
 )
-from classmark.solvers.preference_live import LiveDual, from_batch, from_nothing
+from classmark.solvers.preference_live import (
+    LiveDual,
+    from_arrays,
+    from_batch,
+    from_nothing,
+    to_arrays,
+)
 from classmark.solvers.preference_sparse import SparseDual
 from classmark.validation import require_numbers
 
 Problem = ImplicitDual | ExplicitDual | CompositeDual | SparseDual
-Words = tuple[NDArray[np.uint32], Array]
 SUPPORTS = ("values", "columns", "starts", "shape", "parts")  # as they are saved
 
 
@@ -112,7 +117,7 @@ def lesson_of(
 
 
 @parameters(mapping="loss", budget="time_budget", keep="max_documents")
-class PreferenceRanker(LinearRanker):
+class PreferenceRanker(LiveRanker):
     """Prototypes by a large margin over preferences [AiolliSebastianiSperduti08].
 
     min ½‖w‖² + C Σ_g ξ_g   s.t. ⟨w_u − w_v, x⟩ ≥ 1 − ξ_g for every preference u over v
@@ -282,8 +287,29 @@ class PreferenceRanker(LinearRanker):
 
     def begin_stream(self) -> None:
         """Be ready to learn document by document, from what ``fit`` has learned."""
+        if callable(short_name(self.loss)):
+            raise Mistake("loss is a function: use the name of a loss")
         is_fitted = self.__sklearn_is_fitted__()
         self.live_ = self._started(self.weights_.dtype if is_fitted else np.float32)
+        self.show_stream()
+
+    def lesson(self, words: Words, labels: PreferenceGraph | Sequence[int]) -> Any:
+        """What labels, or a graph, say of a document with these words."""
+        if not isinstance(labels, PreferenceGraph):
+            width = 0 if self.live_ is None else self.live_.n_labels
+            labels = PreferenceGraph.multilabel(width, labels)
+        thresholds = bool(self.thresholds)
+        return lesson_of(words, labels, short_name(self.loss), thresholds=thresholds)
+
+    def stream_arrays(self) -> dict[str, Array]:
+        """Everything that decides what is learned next, and ``weights``."""
+        if self.live_ is None:
+            raise Mistake("no document was learned by itself: call begin_stream first")
+        return to_arrays(self.live_)
+
+    def open_stream(self, arrays: Mapping[str, Array]) -> None:
+        """Go on from what ``stream_arrays`` described."""
+        self.live_ = from_arrays(arrays, short_name(self.loss), self.thresholds)
         self.show_stream()
 
     def show_stream(self) -> None:
@@ -362,7 +388,8 @@ class PreferenceRanker(LinearRanker):
         levels = levels_from(Y, len(rows))
         able = self._loss == "dom" and self.kernel is None and not self.thresholds
         in_memory = fits(rows, levels.width, self.memory, sparse=able)
-        shares, prototypes = self._shares(levels), self._prototypes(rows, levels)
+        shares = self._shares(levels)
+        prototypes = self._prototypes(rows, relevant(levels, Y))
         if in_memory:
             return self._implicit(rows, levels, shares, Center(prototypes))
         caps = self._caps(levels, shares).listed[levels.columns]
@@ -375,7 +402,8 @@ class PreferenceRanker(LinearRanker):
         levels = favoured(graphs)
         if self.kernel is None:
             fits(rows, levels.width, self.memory, sparse=False)
-        shares, center = self._shares(levels), Center(self._prototypes(rows, levels))
+        shares = self._shares(levels)
+        center = Center(self._prototypes(rows, relevant(levels, graphs)))
         free = callable(self._loss)
         listed = np.array([free or not graph.is_layered for graph in graphs])
         if listed.all():
@@ -432,11 +460,11 @@ class PreferenceRanker(LinearRanker):
         others = np.maximum(len(levels) - size, 1)
         return Caps(self.C * shares, self.C * shares * size / others)
 
-    def _prototypes(self, rows: Rows, levels: Rows) -> Any:
+    def _prototypes(self, rows: Rows, labels: Rows) -> Any:
         """Unit prototypes, ``center`` times as long; or nothing."""
         if self.center is None:
             return None
-        return self.prototypes(rows, relevant(levels)) * float(self.center)
+        return self.prototypes(rows, labels) * float(self.center)
 
     def prototypes(self, rows: Rows, labels: Rows) -> Any:
         """The w₀ of ``center``, csr (features, labels), each of length 1: Rocchio's."""
@@ -457,12 +485,8 @@ class PreferenceRanker(LinearRanker):
             self.dual_coef_ = problem.coefficients()
 
     def _scores(self, X: Any) -> Floats:
-        if (live := self.live_) is not None:
-            rows = rows_from(X)
-            each = [live.scores(*rows.row(i)) for i in range(len(rows))]
-            scores = np.array(each, float).reshape(len(rows), live.n_labels)
-            scores[:, list(live.retired)] = -np.inf
-            return scores
+        if self.live_ is not None:
+            return self._live_scores(X)
         if self.kernel is None:
             return super()._scores(X)
         self._require_fitted()

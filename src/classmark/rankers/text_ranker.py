@@ -11,26 +11,21 @@ from typing import Any
 import numpy as np
 
 from classmark.arrays import Array, Floats
-from classmark.preferences.graph import PreferenceGraph, short_name
+from classmark.preferences.graph import PreferenceGraph
 from classmark.preferences.labels import is_graphs, labels_from
 from classmark.problems import Mistake
 from classmark.rankers.calibration import Calibrator, held_out_scores
 from classmark.rankers.linear import (
     FixedRanker,
     LinearRanker,
+    LiveRanker,
     LogLinearRanker,
     Rocchio,
 )
 from classmark.rankers.online import MMP, CategoryPerceptron
-from classmark.rankers.preference import PreferenceRanker, Words, lesson_of
+from classmark.rankers.preference import PreferenceRanker
 from classmark.ranking import top as best_of
-from classmark.solvers.live_documents import Lesson
-from classmark.solvers.preference_live import (
-    LiveDual,
-    from_arrays,
-    thresholds_in,
-    to_arrays,
-)
+from classmark.solvers.preference_live import thresholds_in
 from classmark.storage import (
     SavedFolder,
     open_folder,
@@ -81,6 +76,12 @@ def learner(name: str, kinds: Kinds = LEARNERS, /, **parameters: Any) -> LinearR
     if name not in kinds:
         raise Mistake(f"learner {name!r} is not known: use {', '.join(kinds)}")
     return kinds[name].from_params(parameters)
+
+
+def name_of(ranker: LinearRanker) -> str:
+    """The name by which a ranker is saved and opened."""
+    kinds = {kind: name for name, kind in LEARNERS.items()}
+    return ranker.kept_as[0] or kinds[type(ranker)]
 
 
 class TextRanker:
@@ -202,8 +203,7 @@ class TextRanker:
         if self.ranker.thresholds_ is not None:
             stored["thresholds"] = self.ranker.thresholds_
         stored |= prefixed("supports_", self.ranker.supports)
-        kinds = {kind: name for name, kind in LEARNERS.items()}
-        described["learner"] = self.ranker.kept_as[0] or kinds[type(self.ranker)]
+        described["learner"] = name_of(self.ranker)
         save(folder, FORMAT, VERSION, stored, described)
 
     def to_arrays(
@@ -279,24 +279,23 @@ class LiveTextRanker:
     def __init__(
         self,
         vectorizer: LiveVectorizer,
-        ranker: PreferenceRanker,
+        ranker: LiveRanker,
         categories: Sequence[str] = (),
     ) -> None:
         self.model = TextRanker(vectorizer, ranker, categories)
         self.vectorizer, self.ranker = vectorizer, ranker
         self.handles: dict[str, int] = {}
         if ranker.live_ is None:
-            if callable(short_name(ranker.loss)):
-                raise Mistake("loss is a function: use the name of a loss")
             ranker.begin_stream()
 
     @classmethod
     def start(cls, trained: TextRanker, ids: Iterable[str]) -> LiveTextRanker:
         """Go on from a trained ranker; ``ids`` name the documents it was fitted on."""
         ranker, vectorizer = trained.ranker.simple, trained.vectorizer
-        if not isinstance(ranker, PreferenceRanker):
+        if not isinstance(ranker, LiveRanker):
             raise Mistake(
-                "only the learner plm learns from every decision: train with plm"
+                f"{type(ranker).__name__} learns from all documents at once: train "
+                "with plm, mmp or perceptron, which learn from every decision"
             )
         if isinstance(vectorizer, FixedVectorizer):
             raise Mistake("this ranker is live already: teach it")
@@ -308,8 +307,8 @@ class LiveTextRanker:
         return live
 
     @property
-    def dual(self) -> LiveDual:
-        """The problem that is being solved."""
+    def dual(self) -> Any:
+        """What learns: a ``LiveDual``, or prototypes that have its manners."""
         if self.ranker.live_ is None:
             raise Mistake("this ranker was fitted anew: make a new LiveTextRanker")
         return self.ranker.live_
@@ -340,7 +339,7 @@ class LiveTextRanker:
             if labels is None:
                 return False
             words = weigh.learn(text) if handle is None else weigh.rows([text]).row(0)
-            self.handles[id_] = self.dual.learn(self._lesson(words, labels))
+            self.handles[id_] = self.dual.learn(self.ranker.lesson(words, labels))
         else:
             before = self.dual.lesson(handle)
             if labels is None:
@@ -348,22 +347,13 @@ class LiveTextRanker:
                 weigh.forget(text, before.columns)
                 del self.handles[id_]
             else:
-                lesson = self._lesson((before.columns, before.values), labels)
+                words = before.columns, before.values
+                lesson = self.ranker.lesson(words, labels)
                 if lesson.prefers_as(before):
                     return False
                 self.dual.replace(handle, lesson)
         self.ranker.show_stream()
         return True
-
-    def _lesson(self, words: Words, labels: Labelling) -> Lesson:
-        if not isinstance(labels, PreferenceGraph):
-            labels = PreferenceGraph.multilabel(len(self.categories), labels)
-        return lesson_of(
-            words,
-            labels,
-            short_name(self.ranker.loss),
-            thresholds=bool(self.ranker.thresholds),
-        )
 
     def revisit(self, count: int | None = None) -> int:
         """Visit documents again; return how many visits were made."""
@@ -394,7 +384,8 @@ class LiveTextRanker:
     def to_arrays(self, facts: dict[str, Any] | None = None) -> SavedFolder:
         """Everything as a folder would have it; some arrays are views."""
         stored, described = self.model.to_arrays(facts)
-        stored |= prefixed("dual_", to_arrays(self.dual))
+        stored |= prefixed("dual_", self.ranker.stream_arrays())
+        described["learner"] = name_of(self.ranker)
         stored["ids"], stored["ids_ends"] = pack_strings(list(self.handles))
         stored["handles"] = np.array(list(self.handles.values()), np.int64)
         return SavedFolder(LIVE_FORMAT, VERSION, stored, described)
@@ -404,12 +395,15 @@ class LiveTextRanker:
         """What a saved folder ranks by: the same scores, and nothing to learn with."""
         saved = open_folder(folder, LIVE_FORMAT, VERSION)
         dual = with_prefix("dual_", saved.arrays)
-        learned = PreferenceRanker.from_params(saved.settings["parameters"])
-        learned.thresholds_ = thresholds_in(dual, learned.thresholds)
+        name, how = saved.settings.get("learner", "plm"), saved.settings["parameters"]
+        learned: Any = learner(name, **how)
         weights, hidden = np.array(dual["weights"]), dual["retired"].tolist()
-        ranker = FixedRanker(weights, hidden, learned.limits)
-        if not learned.orders_scores:
-            ranker.thresholds_ = learned.thresholds_
+        ranker = FixedRanker(weights, hidden)
+        if isinstance(learned, PreferenceRanker):
+            learned.thresholds_ = thresholds_in(dual, learned.thresholds)
+            ranker = FixedRanker(weights, hidden, learned.limits)
+            if not learned.orders_scores:
+                ranker.thresholds_ = learned.thresholds_
         return TextRanker.from_arrays(saved, FixedVectorizer, ranker)
 
     @classmethod
@@ -420,15 +414,17 @@ class LiveTextRanker:
     @classmethod
     def from_arrays(cls, saved: SavedFolder) -> tuple[LiveTextRanker, dict[str, Any]]:
         """What :meth:`to_arrays` described, and the facts beside it."""
-        ranker = PreferenceRanker.from_params(saved.settings["parameters"])
-        dual = with_prefix("dual_", saved.arrays)
-        ranker.live_ = from_arrays(dual, short_name(ranker.loss), ranker.thresholds)
+        name, parameters = (
+            saved.settings.get("learner", "plm"),
+            saved.settings["parameters"],
+        )
+        ranker: Any = learner(name, **parameters)
+        ranker.open_stream(with_prefix("dual_", saved.arrays))
         model: Any = TextRanker.from_arrays(saved, LiveVectorizer, ranker)
         opened = cls(model.vectorizer, ranker, model.categories)
         opened.model.calibrator = model.calibrator
         ids = unpack_strings(saved.arrays["ids"], saved.arrays["ids_ends"])
         opened.handles = dict(zip(ids, saved.arrays["handles"].tolist(), strict=True))
-        ranker.show_stream()
         return opened, saved.settings["facts"]
 
 

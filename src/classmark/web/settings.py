@@ -270,7 +270,7 @@ def read_job(me: Reader, number: Annotated[int, Path(ge=0, le=fields.LARGEST)]) 
 
 
 def _rebuilt(project: Project) -> str:
-    from classmark.workbench.learning.train import rebuild as rebuild_model
+    from classmark.workbench.learning.rebuild import rebuild as rebuild_model
 
     table = rebuild_model(project)
     return ", ".join(f"{k} {v}" for row in table.rows for k, v in row.items())

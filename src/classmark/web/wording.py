@@ -31,6 +31,10 @@ WORDS: Mapping[str, tuple[str, str]] = {
         "choose the learner plm in the settings, then train anew",
         "choose plm for the setting learning.learner, then call POST /train",
     ),
+    "run classmark train --no-vote first": (
+        "turn the setting vote off, then train anew",
+        "choose no for the setting learning.vote, then call POST /train",
+    ),
     "run classmark rebuild": (
         "train anew (Settings, Model and jobs)",
         "call POST /rebuild",
@@ -49,6 +53,7 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "--memory": ("the setting memory", "the setting learning.memory"),
     "--thresholds": ("the setting thresholds", "the setting learning.thresholds"),
     "--learner": ("the learner", "the setting learning.learner"),
+    "--select-features": ("select features", "the setting learning.select_features"),
     "say --replace": (
         "choose Import, and replace",
         "give replace=true",

@@ -75,6 +75,7 @@ class LiveVectorizer(FixedVectorizer):
 
         Terms it had dropped (``min_df`` and the like) are new when they come again, and
         then count in its old texts too: give it ``min_df=1`` if those must not change.
+        Where its terms were selected (``Vectorizer.keep``), none are added.
         """
         terms = vectorizer.get_feature_names_out().tolist()
         live = cls(**{name: getattr(vectorizer, name) for name in cls._defaults()})

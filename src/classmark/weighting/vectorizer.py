@@ -304,6 +304,7 @@ class Vectorizer(Estimator):
     slope: float = 0.3
     max_df: float = 1.0
     max_features: int | None = None
+    is_closed_: bool = False
 
     def fit(self, texts: Iterable[str], y: Any = None) -> Self:  # noqa: ARG002 - Pipeline
         """Learn the vocabulary and the statistics of the training documents."""
@@ -336,6 +337,7 @@ class Vectorizer(Estimator):
             for names in (FREQUENCIES, TOTALS)
         )
         settings = self.get_params() | {"analyzer": str(self.analyzer_)} | totals
+        settings["closed"] = self.is_closed_
         return self.vocabulary_.to_arrays() | arrays, settings
 
     @classmethod
@@ -352,6 +354,7 @@ class Vectorizer(Estimator):
             *(settings[name] for name in TOTALS),
             *(arrays[name] for name in FREQUENCIES),
         )
+        vectorizer.is_closed_ = settings.get("closed", False)
         return vectorizer
 
     def _learn(self, texts: Iterable[str]) -> Rows:
@@ -378,8 +381,29 @@ class Vectorizer(Estimator):
             vocabulary = vocabulary.take(selected.tolist())
             collection_statistics = statistics(counts)
         self.analyzer_, self.vocabulary_ = analyzer, vocabulary
-        self.statistics_ = collection_statistics
+        self.statistics_, self.is_closed_ = collection_statistics, False
         return counts
+
+    def keep(self, columns: Any) -> Self:
+        """Keep the terms of these columns and no others (see ``select_features``).
+
+        A ``LiveVectorizer`` that goes on from here does not learn new terms either.
+
+        >>> vectorizer = Vectorizer(norm=None).fit(["A bee", "A hive"]).keep([1])
+        >>> vectorizer.get_feature_names_out().tolist()
+        ['hive']
+        """
+        self._require_fitted()
+        selected = np.unique(np.asarray(columns, np.int64))
+        if not len(selected):
+            raise Mistake("columns is empty: keep one term or more")
+        before = self.statistics_
+        df, cf = (getattr(before, name)[selected] for name in FREQUENCIES)
+        totals = before.documents, int(cf.sum()), int(df.sum())
+        self.statistics_ = Statistics(*totals, df, cf)
+        self.vocabulary_ = self.vocabulary_.take(selected.tolist())
+        self.is_closed_ = True
+        return self
 
     def _weighted(self, counts: Rows) -> Rows:
         return weigh(
@@ -419,6 +443,7 @@ class FixedVectorizer(Estimator):
         width = len(self.vocabulary_)
         arrays = {name: array[:width].copy() for name, array in self._held.items()}
         settings = self.get_params() | {"analyzer": str(self.analyzer_)}
+        settings["closed"] = self.vocabulary_.is_closed
         return self.vocabulary_.to_arrays() | arrays, settings | self._counter
 
     def rows(self, texts: Iterable[str]) -> Rows:
@@ -436,6 +461,7 @@ class FixedVectorizer(Estimator):
         """Begin with these terms and statistics; missing ones are 0."""
         require_weighting(self.weighting, self.norm, self.slope)
         self.analyzer_, self.vocabulary_ = analyzer_from(self.analyzer), vocabulary
+        vocabulary.is_closed = counters.get("closed", False)
         self._filled = len(vocabulary)
         self._counter = {name: counters.get(name, 0) for name in TOTALS + IN_FORCE}
         nothing = np.zeros(self._filled)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 FILE, FORMAT = "classmark.toml", 1
 SCHEMA = re.compile("[a-z][a-z0-9_]{0,62}")
 YES_NO = ("no", "yes")
+MMP_LOSSES = ("1", "2", "3")
+LAYERED = ("plm", "loglinear")  # learners of preferences, not of labels alone
 NUMBERS: dict[type, str] = {int: "a whole number", float: "a number"}
 _CLOSED = {"extra": "forbid"}
 
@@ -38,11 +40,12 @@ def _setting(
     *,
     extensible: bool = False,
     most: float | None = None,
+    by_name: bool = False,
 ) -> Any:
     """A field with the text that explains it, and pydantic's rules for its values.
 
     extensible : a file may have others, by which a learner or loss is registered;
-    most : the largest that a number may be.
+    most : the largest that a number may be;  by_name : whether its name must be said.
     """
     names = YES_NO if isinstance(default, bool) else tuple(choices.split())
     about: dict[str, Any] = {"description": description, "examples": names}
@@ -51,7 +54,7 @@ def _setting(
         about |= {"ge": 0, "lt": 1e9} if most is None else {"ge": 0, "le": most}
     if choices and not extensible:
         about["pattern"] = f"^({'|'.join(names)})$"
-    return field(default=default, metadata=about)
+    return field(default=default, metadata=about, kw_only=by_name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,17 +91,50 @@ class LearningSettings:
         0.3, "Of pivoted, not scaled: how much the length of a text counts.", most=1
     )
     min_df: int = _setting(1, "Words in fewer documents than this are left out.")
+    select_features: int = _setting(
+        0,
+        "How many of the words that speak for a category a training keeps at least, or "
+        "one of 40 where that is more; 0: all words. 100 is usual.",
+        by_name=True,
+    )
     learner: str = _setting(
         "plm",
-        "What learns to order the categories; plm learns from every decision at once.",
-        "plm loglinear rocchio perceptron",
+        "What learns to order the categories; plm, mmp and perceptron learn from every "
+        "decision at once, loglinear and rocchio by training.",
+        "plm mmp perceptron loglinear rocchio",
         extensible=True,
     )
     loss: str = _setting(
         "dom",
-        "Of plm and loglinear: which wrong orders are priced together.",
-        "dom dis dme dom-dme svm zero-one",
+        "Of plm and loglinear: which wrong orders are priced together. Of mmp: by what "
+        "a step is divided, 1, 2 or 3; any other stands for 1.",
+        "dom dis dme dom-dme svm zero-one 1 2 3",
         extensible=True,
+    )
+    solver: str = _setting(
+        "lbfgs",
+        "Of loglinear: what minimises the loss; boosting, as in the paper, is slow.",
+        "lbfgs boosting",
+        by_name=True,
+    )
+    passes: int = _setting(
+        0,
+        "Of mmp and perceptron: how often a training goes through all documents; "
+        "0: mmp five times, perceptron once.",
+        by_name=True,
+    )
+    average: str = _setting(
+        "auto",
+        "Of mmp and perceptron: whether they rank by the mean of all prototypes on the "
+        "way; auto: mmp with loss 1 does.",
+        "auto yes no",
+        by_name=True,
+    )
+    vote: bool = _setting(
+        False,
+        "Of mmp and perceptron: whether all prototypes on the way vote; learned by "
+        "training only.",
+        by_name=True,
     )
     C: float = _setting(0.0, "What a wrong order costs; 0: the learner's usual price.")
     center: float = _setting(
@@ -116,6 +152,12 @@ class LearningSettings:
         "Of plm: whether scores have a threshold, one for all categories or one for "
         "each, that says which categories belong to a document.",
         "none common category",
+    )
+    layers: int = _setting(
+        0,
+        "Of plm and loglinear: into how many layers the tree parts the categories for "
+        "a document: the right ones, their siblings, on by distance; 0: not at all.",
+        by_name=True,
     )
     strategy: str = _setting(
         "auto",
@@ -141,6 +183,43 @@ class LearningSettings:
     def learned_thresholds(self) -> str | None:
         """The ``thresholds`` of a ranker: "common", "category" or None."""
         return None if self.thresholds == "none" else self.thresholds
+
+    @property
+    def problem(self) -> str:
+        """Which two settings do not go together, and the remedy; "": none.
+
+        >>> LearningSettings(loss="3").problem
+        "loss is '3', which is one of mmp: use learner mmp, or loss dom"
+        """
+        if self.loss in MMP_LOSSES and self.learner != "mmp":
+            which = "which is one of mmp: use learner mmp, or loss dom"
+            return f"loss is {self.loss!r}, {which}"
+        if self.vote and self.average == "yes":
+            return "vote is yes beside average: use one of the two"
+        if self.layers == 1:
+            return "layers is 1: use 2 or more, or 0"
+        if self.layers and self.learned_thresholds:
+            return "layers is beside thresholds: use one of the two"
+        if self.layers and (refusal := self._why_no_layers()):
+            return f"layers is {self.layers}, {refusal}"
+        return ""
+
+    def _why_no_layers(self) -> str:
+        if self.learner not in LAYERED:
+            return (
+                f"and {self.learner} learns from right and wrong alone: use learner "
+                "plm or loglinear, or layers 0"
+            )
+        if self.learner == "plm" and self.strategy in {"top-down", "pruned"}:
+            return (
+                f"and the strategy {self.strategy} decides at each node by itself: use "
+                "strategy auto, plain or flat, or layers 0"
+            )
+        if self.strategy == "flat" and self.base != "svm":
+            return f"and the base {self.base} knows none: use base svm, or layers 0"
+        if self.learner == "plm" and self.loss == "svm":
+            return "and the loss svm knows none: use another loss, or layers 0"
+        return ""
 
     @property
     def scaled(self) -> str | None:
@@ -261,6 +340,8 @@ def validated(values: Mapping[str, Any]) -> Settings:
         raise Mistake(_explained(errors.errors(include_url=False)[0])) from None
     if problem := store_problem(settings.store):
         raise Mistake(f"store.{problem}")
+    if problem := settings.learning.problem:
+        raise Mistake(f"learning.{problem}")
     return settings
 
 

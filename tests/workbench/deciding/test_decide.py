@@ -11,7 +11,7 @@ from classmark.rankers.text_ranker import TextRanker
 from classmark.workbench.deciding.decide import Decision, Seen, decide, pair_of
 from classmark.workbench.deciding.history import history
 from classmark.workbench.learning.evaluate import evaluate_project
-from classmark.workbench.learning.fit import lesson, taught
+from classmark.workbench.learning.lessons import lesson, taught
 from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project
 from classmark.workbench.settings import LearningSettings

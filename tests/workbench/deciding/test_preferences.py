@@ -10,7 +10,7 @@ from classmark.rankers.text_ranker import TextRanker
 from classmark.workbench.files.exporting import export_documents
 from classmark.workbench.files.importing import import_documents, prefer
 from classmark.workbench.learning.evaluate import evaluate_project
-from classmark.workbench.learning.fit import taught
+from classmark.workbench.learning.lessons import taught
 from classmark.workbench.learning.train import train
 from classmark.workbench.project import STORE, Project, info
 from classmark.workbench.settings import LearningSettings

@@ -29,7 +29,8 @@ from classmark.workbench.learning.fit import (
 )
 from classmark.workbench.learning.learner import TRAINED
 from classmark.workbench.learning.models import present_id
-from classmark.workbench.learning.train import rebuild, train
+from classmark.workbench.learning.rebuild import rebuild
+from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project
 from classmark.workbench.settings import LearningSettings
 from projects import new_project

@@ -14,9 +14,10 @@ from classmark.workbench.deciding.suggest import place, suggest
 from classmark.workbench.files.exporting import export_documents
 from classmark.workbench.files.importing import import_documents, prefer
 from classmark.workbench.learning.evaluate import evaluate_project
-from classmark.workbench.learning.fit import lesson
+from classmark.workbench.learning.lessons import lesson
 from classmark.workbench.learning.live import learn_at_once as learn
-from classmark.workbench.learning.train import rebuild, train
+from classmark.workbench.learning.rebuild import rebuild
+from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project
 from classmark.workbench.settings import LearningSettings
 from classmark.workbench.store.log import JudgedRecord, require_replayed

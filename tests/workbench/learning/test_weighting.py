@@ -5,6 +5,7 @@ import pytest
 
 from classmark.problems import Mistake
 from classmark.workbench.learning import fit
+from classmark.workbench.learning import options as once
 from classmark.workbench.learning.learner import from_nothing
 from classmark.workbench.project import Project
 from classmark.workbench.settings import LearningSettings, validated
@@ -62,8 +63,8 @@ def test_options_for_this_once_must_have_an_effect(tmp_path):
             ({"slope": 0.5}, "--slope has no effect with the weighting log-tfidf"),
             ({"norm": "l3"}, "norm 'l3' is not known: use auto, l2, none"),
         ):
-            changed = fit.changed(project, options)
+            changed = once.changed(project, options)
             with pytest.raises(Mistake, match=message):
-                fit.require_effect(project, [changed], options)
+                once.require_effect(project, [changed], options)
         options = {"slope": 0.5, "weighting": "pivoted"}
-        fit.require_effect(project, [fit.changed(project, options)], options)
+        once.require_effect(project, [once.changed(project, options)], options)

@@ -19,7 +19,7 @@ from classmark.workbench.deciding.inbox import Filters, inbox
 from classmark.workbench.deciding.queue import QueueChoice
 from classmark.workbench.deciding.sheet import lay_out
 from classmark.workbench.deciding.suggest import suggest
-from classmark.workbench.learning.train import rebuild
+from classmark.workbench.learning.rebuild import rebuild
 from classmark.workbench.project import Project
 from classmark.workbench.store.log import require_replayed
 from classmark.workbench.team.desk import Desk

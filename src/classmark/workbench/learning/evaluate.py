@@ -28,14 +28,20 @@ from classmark.measures import macro_t_test, micro_sign_test
 from classmark.problems import Mistake, TooLittleMemory, worded
 from classmark.rankers.text_ranker import LEARNERS
 from classmark.workbench.learning import fit
+from classmark.workbench.learning.options import for_learner
 from classmark.workbench.learning.train import voting
 from classmark.workbench.results import Cell, Column, Evaluated, Table
+from classmark.workbench.settings import (
+    LearningSettings,
+    Settings,
+    form_fields,
+    with_form_values,
+)
 
 if TYPE_CHECKING:
     from classmark.rankers.text_ranker import TextRanker
     from classmark.weighting.vectorizer import Vectorizer
     from classmark.workbench.project import Project
-    from classmark.workbench.settings import LearningSettings
     from classmark.workbench.store.log import JudgedRecord
 
 
@@ -86,13 +92,30 @@ def evaluate_project(
     n_folds: int | None = None,
     learning: LearningSettings | None = None,
 ) -> Evaluated:
-    """Measure learners on the documents set apart, or by cross-validation."""
+    """Measure learners on the documents set apart, or by cross-validation.
+
+    learners : names, with settings where they differ from the project's, as in
+    "mmp(loss=3,passes=2)".
+    """
     learning = learning or project.settings.learning
-    settings = {}
-    for name in learners or LEARNERS:  # only plm looks at the tree
-        strategy = learning.strategy if name == fit.LEARNER else fit.PLAIN
-        settings[name] = replace(learning, learner=name, strategy=strategy)
+    settings = {each: _spelt_out(learning, each) for each in learners or LEARNERS}
     return _measured(project, "learner", settings, n_folds)
+
+
+def _spelt_out(learning: LearningSettings, written: str) -> LearningSettings:
+    """The settings of a learner, written as its name, or name(setting=value,…)."""
+    name, has_more, more = written.partition("(")
+    if has_more and not more.endswith(")"):
+        raise Mistake(f"learner {written!r}: write {name}(setting=value,setting=value)")
+    pairs = [pair.partition("=") for pair in more[:-1].split(",") if pair]
+    values = {f"learning.{key.strip()}": value.strip() for key, _, value in pairs}
+    known = {each.name for each in form_fields(Settings(""))["learning"]}
+    if unknown := sorted(values.keys() - known):
+        key = unknown[0].removeprefix("learning.")
+        names = ", ".join(sorted(name.removeprefix("learning.") for name in known))
+        raise Mistake(f"{key!r} is not a setting of a learner: use {names}")
+    others = for_learner(learning, name)
+    return with_form_values(Settings("x", learning=others), values)[0].learning
 
 
 def evaluate_strategies(
@@ -109,12 +132,17 @@ def evaluate_strategies(
     learning = learning or project.settings.learning
     settings: dict[str, LearningSettings] = {}
     for name in dict.fromkeys(strategies):
-        thresholds = "none" if name in fit.DESCENDING else learning.thresholds
-        settings[name] = replace(
-            learning, strategy=name, rare=False, thresholds=thresholds
+        descends = name in fit.DESCENDING
+        one = replace(
+            learning,
+            strategy=name,
+            rare=False,
+            layers=0 if descends else learning.layers,
+            thresholds="none" if descends else learning.thresholds,
         )
+        settings[name] = one
         if learning.rare:
-            settings[name + RARE] = replace(settings[name], rare=True)
+            settings[name + RARE] = replace(one, rare=True)
     return _measured(project, "strategy", settings, n_folds)
 
 
@@ -137,23 +165,14 @@ def _measured(
             f"with labels {worded('(classmark import FILE)')}, or label them "
             f"{worded('(classmark decide)')}"
         )
-    categories = project.store.categories()
-    learning = project.settings.learning
-    collection = fit.collected(
-        project,
-        records,
-        learning.grades,
-        categories,
-        thresholds=bool(learning.learned_thresholds),
-    )
-    task = fit.task_of(collection, categories)
-    splits, how = _splits(records, n_folds)
+    tasks, (splits, how) = _tasks(project, records, settings), _splits(records, n_folds)
     learners = {
-        name: partial(_fit_on, fit.new_vectorizer(project, each), task, each)
+        name: partial(_fit_on, fit.new_vectorizer(project, each), tasks[name], each)
         for name, each in settings.items()
     }
+    task = next(iter(tasks.values()))
     left_out: dict[str, TooLittleMemory] = {}
-    results = evaluate_each(collection, splits, learners, left_out)
+    results = evaluate_each(task.collection, splits, learners, left_out)
     how = "; ".join([how, *(f"{n} is left out: {why}" for n, why in left_out.items())])
     plot = project.folder / "reports" / "evaluation.svg"
     curves = {name: result.precision for name, result in results.items()}
@@ -164,6 +183,24 @@ def _measured(
     rows = _rows(compared, results, task)
     table = Table("Evaluation", rows, how, COLUMNS, "measures")
     return Evaluated(table, plot, rare)
+
+
+def _tasks(
+    project: Project,
+    records: Sequence[JudgedRecord],
+    settings: dict[str, LearningSettings],
+) -> dict[str, fit.TrainingTask]:
+    """What each of the settings learns from; those that teach alike share it."""
+    categories, by_lesson = project.store.categories(), {}
+    for each in settings.values():
+        if (key := _lesson_key(each)) not in by_lesson:
+            collection = fit.collected(project, records, each, categories)
+            by_lesson[key] = fit.task_of(collection, categories)
+    return {name: by_lesson[_lesson_key(each)] for name, each in settings.items()}
+
+
+def _lesson_key(learning: LearningSettings) -> tuple[str, int, str]:
+    return learning.grades, learning.layers, learning.thresholds
 
 
 def _draw_induced(project: Project, results: dict[str, Evaluation]) -> Path:

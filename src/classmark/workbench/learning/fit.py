@@ -7,10 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
-from classmark.formats.records import THRESHOLD
-from classmark.preferences.graph import Edge, PreferenceGraph, amended, with_threshold
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake, TooLittleMemory, worded
 from classmark.progress import spreader
@@ -19,11 +15,18 @@ from classmark.solvers.preference import THRESHOLDS
 from classmark.solvers.preference_live import LIVE
 from classmark.taxonomy.tree import ACTIVE, Category, taxonomy_of
 from classmark.validation import byte_size
+from classmark.workbench.learning.lessons import (
+    TreeLayers,
+    spoken_of,
+    taught,
+    teaches,
+)
 from classmark.workbench.learning.models import TopDownTextRanker
-from classmark.workbench.settings import LearningSettings
+from classmark.workbench.settings import MMP_LOSSES, LearningSettings
 from classmark.workbench.store.log import JudgedRecord
 
 if TYPE_CHECKING:
+    from classmark.arrays import Csr
     from classmark.evaluation.evaluate import LabelledTexts
     from classmark.rankers.linear import LinearRanker
     from classmark.taxonomy.tree import Taxonomy
@@ -31,34 +34,20 @@ if TYPE_CHECKING:
     from classmark.workbench.project import Project
 
 
-GRADES = ("equal", "layered")
 TEST = "test"  # the part of a split that nothing is learned from
-Lesson = PreferenceGraph | list[int]
 PLAIN, FLAT, TOP_DOWN, PRUNED = "plain", "flat", "top-down", "pruned"
 STRATEGIES = ("auto", PLAIN, FLAT, TOP_DOWN, PRUNED)
 DESCENDING = (TOP_DOWN, PRUNED)
 NORMS = ("auto", "l2", "none")
+SOLVERS = ("lbfgs", "boosting")
 ROUNDED = 0.9995  # of a unit, from where three figures say the whole unit
 LEAST = 999.5  # bytes, below which they are counted
 LEARNER = "plm"  # the one whose start can be smoothed along the tree
 USUAL_C = {"plm": 0.1, "loglinear": 30.0}
+USUAL_PASSES = {"mmp": 5, "perceptron": 1}
 NODE_C = {"svm": 1.0, "logistic": 100.0, "naive-bayes": 10.0}
 PRECISION = 1e-2  # relative duality gap
 CENTER = LearningSettings().center
-NOTED = {  # by learners other than that
-    "loglinear": {"loss", "C", "memory"},
-    "mmp": {"memory"},
-    "perceptron": {"memory"},
-}
-OPTIONS = {
-    "loss": "use --strategy plain or flat, or --learner loglinear",
-    "base": "use a tree of categories and --strategy flat, top-down or pruned",
-    "memory": "use --learner plm",
-    "policy": "use --strategy pruned",
-    "bold": "use --strategy pruned",
-    "C": "use --learner plm or loglinear",
-    "thresholds": "use --learner plm, with --strategy plain or flat and the base svm",
-}
 
 
 class Size(NamedTuple):
@@ -117,26 +106,35 @@ def choose(learning: LearningSettings, tree: Taxonomy, size: Size) -> Strategy:
         branching = places_of(tree, []).branching
         ratio = complexity_ratio(branching, len(tree.leaf_numbers))
     name, memory = learning.strategy, byte_size(learning.memory)
-    if ratio is None and name in DESCENDING:
-        raise Mistake(
-            f"strategy {name} needs a tree of categories, and there is none: bring "
-            f"one in {worded('with classmark taxonomy import FILE')}, or use "
-            f"{worded('--strategy')} flat"
-        )
+    if name in DESCENDING:
+        _require_tree(f"strategy {name}", tree, f"{worded('--strategy')} flat")
     need = f"{bytes_text(size.flat)} for flat weights, {bytes_text(memory)} given"
     if ratio is not None:
         need += f"; complexity ratio {ratio:.3g} (tree to flat)"
     if name != "auto":
         why = f"asked for ({need})"
     elif learning.learner != LEARNER:
-        name, why = PLAIN, f"the learner {learning.learner} does not look at a tree"
+        looks = (
+            "has layers of the tree" if learning.layers else "does not look at a tree"
+        )
+        name, why = PLAIN, f"the learner {learning.learner} {looks}"
     elif ratio is None:
         name, why = PLAIN, "the categories have no tree"
-    elif size.flat <= memory:
-        name, why = FLAT, f"it fits the memory: {need}"
+    elif (fits := size.flat <= memory) or learning.layers:
+        reason = "it fits the memory" if fits else "layers are of all categories"
+        name, why = FLAT, f"{reason}: {need}"
     else:
         name, why = PRUNED, f"flat does not fit the memory: {need}"
     return Strategy(name, why, size, ratio)
+
+
+def _require_tree(who: str, tree: Taxonomy, others: str) -> None:
+    """Refuse what needs a tree where there is none; others : what does without."""
+    if not has_tree(tree):
+        raise Mistake(
+            f"{who} needs a tree of categories, and there is none: bring one in "
+            f"{worded('with classmark taxonomy import FILE')}, or use {others}"
+        )
 
 
 def require(learning: LearningSettings) -> None:
@@ -146,11 +144,13 @@ def require(learning: LearningSettings) -> None:
 
     require_policy(learning.policy)
     choices: dict[str, Any] = {"strategy": STRATEGIES, "base": BASES, "norm": NORMS}
-    choices["thresholds"] = ("none", *THRESHOLDS)
+    choices |= {"solver": SOLVERS, "thresholds": ("none", *THRESHOLDS)}
     for name, values in choices.items():
         if (value := getattr(learning, name)) not in values:
             raise Mistake(f"{name} {value!r} is not known: use {', '.join(values)}")
     byte_size(learning.memory)
+    if problem := learning.problem:
+        raise Mistake(problem)
     if learning.learner != LEARNER and learning.strategy in (FLAT, *DESCENDING):
         raise Mistake(
             f"strategy {learning.strategy} goes with the learner {LEARNER}, not with "
@@ -159,67 +159,19 @@ def require(learning: LearningSettings) -> None:
         )
 
 
-def changed(project: Project, options: Mapping[str, Any]) -> LearningSettings:
-    """The project's settings, with the options that were given for this once."""
-    values = {name: value for name, value in options.items() if value is not None}
-    return replace(project.settings.learning, **values)
+def learns_live(settings: LearningSettings) -> bool:
+    """Whether the learner can learn from one decision."""
+    if settings.learner == LEARNER:
+        return settings.loss in LIVE
+    return settings.learner in USUAL_PASSES and not settings.vote
 
 
-def require_effect(
-    project: Project, several: Sequence[LearningSettings], options: Mapping[str, Any]
-) -> None:
-    """Refuse an option for this once that means nothing in any of the settings."""
-    tree = has_tree(project.tree)
-    for settings in several:
-        require(settings)
-        _require_slope_used(settings, options.get("slope"))
-    used = set().union(*(_used(settings, tree=tree) for settings in several))
-    for name, value in options.items():
-        if value is not None and name in OPTIONS and name not in used:
-            raise Mistake(
-                f"--{name} has no effect {_with(several[0], tree=tree)}: leave it out, "
-                f"or {OPTIONS[name]}"
-            )
-
-
-def _require_slope_used(settings: LearningSettings, slope: float | None) -> None:
-    """Refuse a slope for this once where the weights have none, or lose it again."""
-    used = settings.weighting == "pivoted" and settings.scaled is None
-    if slope is not None and not used:
-        raise Mistake(
-            f"--slope has no effect with the weighting {settings.weighting} and the "
-            f"norm {settings.norm}: leave it out, or use --weighting pivoted and the "
-            "norm none"
-        )
-
-
-def _used(settings: LearningSettings, *, tree: bool) -> set[str]:
-    """Those of ``OPTIONS`` that the settings look at."""
-    if settings.learner != LEARNER:
-        return NOTED.get(settings.learner, set())
-    learned = {"loss", "thresholds"}
-    by_strategy = {
-        "auto": {"base", "policy", "bold", *learned} if tree else learned,
-        PLAIN: learned,
-        FLAT: {"base"} if settings.base != "svm" else {"base", *learned},
-        TOP_DOWN: {"base"},
-        PRUNED: {"base", "policy", "bold"},
-    }
-    return {"memory", "C"} | by_strategy[settings.strategy]
-
-
-def _with(settings: LearningSettings, *, tree: bool) -> str:
-    if settings.learner != LEARNER:
-        return f"with the learner {settings.learner}"
-    if settings.strategy == "auto" and not tree:
-        return "where the categories have no tree"
-    base = f" and the base {settings.base}" if by_nodes(settings) else ""
-    return f"with the strategy {settings.strategy}{base}"
-
-
-def by_margins(settings: LearningSettings) -> bool:
-    """Whether the learner, with this loss, can learn from one decision."""
-    return settings.learner == LEARNER and settings.loss in LIVE
+def what_learns(settings: LearningSettings) -> str:
+    """What learns from all documents at once, in words."""
+    if settings.learner == LEARNER:
+        return f"the loss {settings.loss}"
+    votes = settings.learner in USUAL_PASSES and settings.vote
+    return settings.learner + (" by votes" if votes else "")
 
 
 def by_nodes(settings: LearningSettings) -> bool:
@@ -246,88 +198,6 @@ def bytes_text(size: float) -> str:
             figures = ",.0f" if size >= 100 * unit else ".3g"
             return f"{size / unit:{figures}} {name}"
     return f"{size / 1e3:.3g} kB"
-
-
-def lesson(
-    record: JudgedRecord,
-    number: Mapping[str, int],
-    grades: str = "equal",
-    *,
-    thresholds: bool = False,
-) -> Lesson | None:
-    """What one document teaches: its label numbers, a graph, or nothing.
-
-    Its labels stand above all other categories; one that an expert called primary
-    above the other labels, and with ``grades`` "layered" one of a higher grade above
-    one of a lower. What the expert is unsure of is compared with nothing. A rejected
-    category is below the labels as all others are; where there is no label, below the
-    threshold. An explicit preference is added; where it contradicts the labels, it
-    replaces what they say of its two categories. A document set aside teaches nothing.
-    number : of each category, from 0 to as many as there are;  thresholds : whether the
-    edges that are listed say of every category whether it belongs, as labels do.
-
-    >>> from classmark.corpus.documents import Document
-    >>> labels = {"a": 1.0, "b": 2.0}
-    >>> record = JudgedRecord(Document("d", {}), labels, primary=frozenset("b"))
-    >>> lesson(record, {"a": 0, "b": 1, "c": 2}).edges()
-    [(0, 2), (1, 0), (1, 2)]
-    """
-    if grades not in GRADES:
-        raise Mistake(f"grades is {grades!r}: use {' or '.join(GRADES)}")
-    if not teaches(record):
-        return None
-    item = {THRESHOLD: len(number)} | dict(number)
-    preferred = record.preferences.items()
-    edges: dict[Edge, float] = {(item[u], item[v]): w for (u, v), w in preferred}
-    if not record.labels:
-        listed = [(len(number), number[name]) for name in sorted(record.rejected)]
-        graph = PreferenceGraph(len(number), listed, thresholds=bool(listed))
-        return amended(graph, edges)
-    keys = {  # called primary or not first, then by grade if it counts
-        name: (name in record.primary, grades == "layered" and grade)
-        for name, grade in record.labels.items()
-    }
-    ranks = sorted(set(keys.values()))
-    if not edges and not record.unsure and len(ranks) == 1:
-        return sorted(number[name] for name in record.labels)
-    levels = np.zeros(len(number), np.int64)
-    for name, key in keys.items():
-        levels[number[name]] = 1 + ranks.index(key)
-    levels[[number[name] for name in record.unsure if name in number]] = -1
-    graph = PreferenceGraph(len(number), levels=levels)
-    return amended(with_threshold(graph) if thresholds and edges else graph, edges)
-
-
-def taught(
-    records: Sequence[JudgedRecord],
-    number: Mapping[str, int],
-    *grades: str,
-    thresholds: bool = False,
-) -> list[PreferenceGraph] | None:
-    """The lessons of documents as graphs, or None where all are labels alone."""
-    lessons = [lesson(r, number, *grades, thresholds=thresholds) for r in records]
-    if not any(isinstance(each, PreferenceGraph) for each in lessons):
-        return None
-    return [
-        each
-        if isinstance(each, PreferenceGraph)
-        else PreferenceGraph.multilabel(len(number), each or ())
-        for each in lessons
-    ]
-
-
-def teaches(record: JudgedRecord, *, graphs: bool = True) -> bool:
-    """Whether there is a lesson in it, for a learner that takes graphs or labels."""
-    if record.aside:
-        return False
-    return bool(record.labels or (graphs and (record.preferences or record.rejected)))
-
-
-def spoken_of(record: JudgedRecord) -> set[str]:
-    """The categories its lesson must name."""
-    names = {*record.labels, *(n for pair in record.preferences for n in pair)}
-    names -= {THRESHOLD} - record.labels.keys()
-    return names if record.labels else names | record.rejected
 
 
 def labelled(project: Project) -> list[JudgedRecord]:
@@ -357,28 +227,41 @@ def part_of(record: JudgedRecord) -> str:
 def collected(
     project: Project,
     records: Sequence[JudgedRecord],
-    grades: str = "equal",
+    learning: LearningSettings | None = None,
     categories: Sequence[Category] | None = None,
-    *,
-    thresholds: bool = False,
 ) -> LabelledTexts:
-    """Texts and label numbers; every leaf is a category, and every label in use."""
+    """Texts and label numbers; every leaf is a category, and every label in use.
+
+    learning : whose ``grades``, ``layers`` and ``thresholds`` say what the texts teach
+    beside them.
+    """
     from classmark.evaluation.evaluate import LabelledTexts
 
+    learning = learning or project.settings.learning
     categories = project.store.categories() if categories is None else categories
     used = {name for record in records for name in spoken_of(record)}
-    leaves = set(taxonomy_of(categories).leaves)
+    tree = taxonomy_of(categories)
+    leaves, layers = set(tree.leaves), None
     names = [
         category.id
         for category in categories
         if category.id in used or (category.id in leaves and category.status == ACTIVE)
     ]
     number = {name: number for number, name in enumerate(names)}
+    if learning.layers:
+        _require_tree(f"learning in {learning.layers} layers", tree, "layers 0")
+        layers = TreeLayers(tree, learning.layers, names)
     return LabelledTexts(
         [project.text_of(record) for record in records],
         [sorted(number[name] for name in record.labels) for record in records],
         names,
-        taught(records, number, grades, thresholds=thresholds),
+        taught(
+            records,
+            number,
+            learning.grades,
+            layers,
+            thresholds=bool(learning.learned_thresholds),
+        ),
     )
 
 
@@ -434,7 +317,7 @@ def fit(
     """
     collection = task.collection
     chosen = range(len(collection.texts)) if which is None else which
-    X = vectorizer.fit_transform([collection.texts[i] for i in chosen])
+    X = _weighted(vectorizer, collection, chosen, learning.select_features)
     size = Size(*X.shape, len(collection.categories), X.dtype.itemsize)
     strategy = choose(learning, _as_built(task, chosen), size)
     strategy.require_no(learning.learned_thresholds)
@@ -458,6 +341,34 @@ def fit(
     strategy = _as_pruned(strategy, learning, ranker)
     kind = TopDownTextRanker if strategy.descends else TextRanker
     return FittedModel(kind(vectorizer, ranker, collection.categories), strategy, X)
+
+
+def _weighted(
+    vectorizer: Vectorizer,
+    collection: LabelledTexts,
+    chosen: Sequence[int],
+    per_label: int,
+) -> Csr:
+    """Fit a vectorizer on the chosen texts; return their rows.
+
+    per_label : 0, or how many of the terms that speak for a category are kept at least
+    [CrammerSinger03].
+    """
+    from classmark.weighting.vectorizer import select_features
+
+    texts = [collection.texts[i] for i in chosen]
+    X = vectorizer.fit_transform(texts)
+    if not per_label:
+        return X
+    labels = [collection.labels[i] for i in chosen]
+    Y = labels_from(labels, X.shape[0], len(collection.categories))
+    terms = select_features(X, Y, per_label, of="positive")
+    if not len(terms):
+        raise Mistake(
+            "no word speaks for any category: label documents first, or use "
+            f"{worded('--select-features')} 0"
+        )
+    return vectorizer.keep(terms).transform(texts)
 
 
 def _apart(ranker: LinearRanker, size: Size, learning: LearningSettings) -> bool:
@@ -563,10 +474,21 @@ def new_ranker(learning: LearningSettings) -> LinearRanker:
             "memory": learning.memory,
             "thresholds": learning.learned_thresholds,
         },
-        "loglinear": {"loss": learning.loss, "C": price},
-        "mmp": {"loss": 1, "passes": 5, "average": True},
+        "loglinear": {"loss": learning.loss, "C": price, "solver": learning.solver},
+        "mmp": {"loss": int(learning.loss) if learning.loss in MMP_LOSSES else 1},
     }
-    return learner(name, **parameters.get(name, {}))
+    chosen = parameters.get(name, {})
+    if chosen.get("solver") == "boosting":  # which cannot minimise the l2 penalty
+        chosen |= {"C": learning.C or None}
+        chosen |= {"penalty": "natural"} if learning.C else {}
+    if name in USUAL_PASSES:
+        usual = chosen.get("loss") == 1 and not learning.vote
+        chosen |= {
+            "passes": learning.passes or USUAL_PASSES[name],
+            "average": {"yes": True, "no": False}.get(learning.average, usual),
+            "vote": learning.vote,
+        }
+    return learner(name, **chosen)
 
 
 def new_vectorizer(

@@ -22,6 +22,7 @@ import numpy as np
 
 from classmark.problems import Mistake, worded
 from classmark.progress import track
+from classmark.rankers.linear import LiveRanker
 from classmark.rankers.preference import PreferenceRanker
 from classmark.rankers.text_ranker import (
     LIVE_FORMAT,
@@ -33,7 +34,7 @@ from classmark.rankers.text_ranker import (
 from classmark.storage import SavedFolder, open_folder, sync_folder
 from classmark.taxonomy.tree import ACTIVE
 from classmark.weighting.live import LiveVectorizer
-from classmark.workbench.learning import fit
+from classmark.workbench.learning import fit, lessons
 from classmark.workbench.learning.models import (
     base_of,
     saved_live,
@@ -166,6 +167,8 @@ class LiveLearner:
         self._split = (-1, -1, -1)
         self._moves: dict[str, list[tuple[int, int]]] = {}
         self._replaced: set[str] = set()
+        self._layers: lessons.TreeLayers | None = None
+        self._columns: dict[str, int] = {}
         self._know_categories()
 
     @classmethod
@@ -367,20 +370,33 @@ class LiveLearner:
         id_, is_apart = record.id, fit.part_of(record) == fit.TEST
         for old, new in dict.fromkeys(self._moves.pop(id_, ())):
             self.ranker.move([id_], self._label(old), self._label(new))
-        spoken = {int(name) for name in fit.spoken_of(record)}
+        spoken = {int(name) for name in lessons.spoken_of(record)}
         if not is_apart and not spoken <= self.facts.used:
             self.facts.used |= spoken
             self._show()
         text, taught, changed = self.project.text_of(record), None, False
         if not is_apart:
-            thresholds = self.facts.settings.get("thresholds", "none") != "none"
-            grades = self.facts.settings["grades"]
-            taught = fit.lesson(record, self._columns, grades, thresholds=thresholds)
+            taught = self._lesson(record)
         if id_ in self._replaced:
             self._replaced.discard(id_)
             changed = self.ranker.teach(id_, text, None)
         changed |= self.ranker.teach(id_, text, taught)
         return changed or taught is not None
+
+    def _lesson(self, record: JudgedRecord) -> lessons.Lesson | None:
+        """What a document teaches the ranker by what is said of it now."""
+        how, graphs = self.facts.settings, self.ranker.ranker.takes_graphs
+        if self._layers is None and how.get("layers"):
+            tree, used = lessons.numbered_tree(self.moment.rows), self.facts.used
+            self._layers = lessons.TreeLayers(tree, how["layers"], map(str, used))
+        return lessons.lesson(
+            record,
+            self._columns,
+            how["grades"],
+            self._layers,
+            graphs=graphs,
+            thresholds=how.get("thresholds", "none") != "none",
+        )
 
     def _revisit(self, documents: int, noted: int | None = None) -> int:
         """Visit documents again; return how many visits.
@@ -393,11 +409,11 @@ class LiveLearner:
         if documents == 1 and not whole:
             with self.lock:
                 return self.ranker.revisit(noted)
-        count = len(self.ranker.dual) if whole else documents
+        count, visits = len(self.ranker.dual) if whole else documents, 0
         for left in range(count, 0, -AT_ONCE):
             with self.lock:
-                self.ranker.revisit(min(AT_ONCE, left))
-        return count
+                visits += self.ranker.revisit(min(AT_ONCE, left))
+        return visits
 
     def _know_categories(self) -> None:
         """Have a label for every category there ever was, and show those in use."""
@@ -408,6 +424,7 @@ class LiveLearner:
     def _show(self) -> None:
         """Rank the active leaves, and what documents were ever put in."""
         rows = {n: row for n, row in self.moment.rows.items() if row["stands"]}
+        self._layers = None
         above = {p for row in rows.values() for p in json.loads(row["parents"])}
         self._columns = {key: label for label, key in enumerate(self.ranker.categories)}
         self.labels = {
@@ -448,18 +465,20 @@ def opened_learner(project: Project, folder: Path) -> LiveLearner:
 def from_nothing(project: Project) -> LiveLearner | None:
     """A ranker that has seen nothing; None where the project's learner is another."""
     learning = project.settings.learning
-    if not fit.by_margins(learning):
+    if not fit.learns_live(learning):
         return None
     weights = (learning.weighting, learning.scaled)
     vectorizer = LiveVectorizer(
         project.settings.text.analyzer, *weights, slope=learning.slope
     )
-    ranker = PreferenceRanker(
-        learning.loss,
-        learning.C or USUAL_C,
-        time_budget=BUDGET,
-        thresholds=learning.learned_thresholds,
-    )
+    ranker: Any = fit.new_ranker(learning)
+    if learning.learner == fit.LEARNER:
+        ranker = PreferenceRanker(
+            learning.loss,
+            learning.C or USUAL_C,
+            time_budget=BUDGET,
+            thresholds=learning.learned_thresholds,
+        )
     live = LiveTextRanker(vectorizer, ranker)
     facts = LiveFacts("", settings_from_nothing(project))
     return LiveLearner(project, live, LogReplay(by_number=True), facts)
@@ -477,12 +496,13 @@ def from_model(
     without : the acts up to that moment that the model never saw.
     """
     ranker = fitted.model.ranker.simple
-    if not isinstance(ranker, PreferenceRanker) or not ranker.can_go_on:
+    if not isinstance(ranker, LiveRanker) or not ranker.can_go_on:
         return None
     number = moment.numbers()
     records = map(moment.judged, project.store.records())
-    used = {number[name] for record in records for name in fit.spoken_of(record)}
-    ranker.set_params(time_budget=BUDGET)
+    used = {number[name] for record in records for name in lessons.spoken_of(record)}
+    if isinstance(ranker, PreferenceRanker):
+        ranker.set_params(time_budget=BUDGET)
     live = LiveTextRanker.start(fitted.model, fitted.ids)
     live.categories[:] = [str(number[name]) for name in live.categories]
     facts = LiveFacts(base, asdict(fitted.settings), moment.upto, set(without))

@@ -207,7 +207,7 @@ def unlearn_by_training(project: Project) -> str:
     reason = f"model {base} was trained on acts that are undone since"
     if not is_unlearned_by_training(project):
         return f"{reason}: to unlearn them exactly, {worded('run classmark train')}"
-    from classmark.workbench.learning.train import train_again
+    from classmark.workbench.learning.rebuild import train_again
 
     try:
         return f"{reason}: trained again without them, as model {train_again(project)}"
@@ -240,9 +240,10 @@ def _why_later(project: Project) -> str:
     """Why nothing was learned at once, and what to do."""
     base = base_of(project)
     if not base:
-        learning = project.settings.learning
-        name = learning.loss if learning.learner == "plm" else learning.learner
-        at_once = worded("with classmark train")
+        learning, at_once = project.settings.learning, worded("with classmark train")
+        if fit.learns_live(learning):
+            return f"not learned yet: it is much, learn it all at once, {at_once}"
+        name = fit.what_learns(learning)
         return f"not learned yet: {name} learns from all at once, {at_once}"
     how = training_of(project, base).how
     if how and how.strategy in fit.DESCENDING:
@@ -250,7 +251,7 @@ def _why_later(project: Project) -> str:
             f"kept in the log, not learned yet: model {base} goes down the tree "
             f"({how.strategy}), and learns {worded('with the next classmark train')}"
         )
-    if how and fit.by_margins(how) and not fit.by_nodes(how):
+    if how and fit.learns_live(how) and not fit.by_nodes(how):
         remedy = worded("run classmark rebuild")
         return f"not learned yet: to go on from model {base}, {remedy}"
     until = worded("until the next classmark train")

@@ -1,4 +1,4 @@
-"""Train a ranker, calibrate it, put it in service; make it again from the log."""
+"""Train a ranker, calibrate it, put it in service."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from classmark.hierarchies.rerank import Votes
 from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
 from classmark.hierarchies.top_down import TopDownRanker
 from classmark.preferences.labels import is_graphs, labels_from
-from classmark.problems import DamagedFolder, Mistake, worded
+from classmark.problems import Mistake, worded
 from classmark.progress import spread, spread_by, track
 from classmark.rankers.calibration import (
     ENOUGH,
@@ -29,26 +29,20 @@ from classmark.rankers.calibration import (
     sample_tests,
     scored_apart,
 )
+from classmark.rankers.online import OnlineRanker
 from classmark.storage import locked_file, make_folder
 from classmark.validation import byte_size
 from classmark.workbench.learning import fit
 from classmark.workbench.learning.learner import (
     TRAINED,
-    LiveFacts,
-    LiveLearner,
     from_model,
-    from_nothing,
-    open_learner,
-    training_of,
 )
 from classmark.workbench.learning.models import (
     Beside,
-    base_of,
-    open_model,
     save_model,
     voted,
 )
-from classmark.workbench.results import Cell, Revoted, Table, Trained
+from classmark.workbench.results import Revoted, Trained
 from classmark.workbench.store.log import LogReplay, whoami
 
 if TYPE_CHECKING:
@@ -284,7 +278,6 @@ def _remove(place: Path) -> None:
 
 
 KEPT_MODELS = 5
-COMPARED = 200  # documents whose scores are compared after a rebuild
 WORKING = ".training"  # among the models: what a training has finished so far
 
 
@@ -323,7 +316,7 @@ def train(
     bringing = nullcontext() if machines is None else spread_by(machines)
     with working, bringing:
         fitted = fit_at(project, moment, settings, select=select, working=working)
-        name = _put_in_service(
+        name = put_in_service(
             project, fitted, moment, asked=asdict(settings), select=select
         )
         working.remove()
@@ -352,7 +345,7 @@ def train(
     )
 
 
-def _put_in_service(
+def put_in_service(
     project: Project, fitted: TrainedModel, moment: LogReplay, **how: Any
 ) -> str:
     """Save a model and put it in service; return its name.
@@ -379,9 +372,8 @@ def _why_later(strategy: fit.Strategy, settings: LearningSettings) -> str:
         return "the model goes down the tree"
     if fit.by_nodes(settings):
         return f"{settings.base} learns from all documents at once"
-    if not fit.by_margins(settings):
-        name = settings.loss if settings.learner == "plm" else settings.learner
-        return f"{name} learns from all documents at once"
+    if not fit.learns_live(settings):
+        return f"{fit.what_learns(settings)} learns from all documents at once"
     return (
         f"the weights take {fit.bytes_text(strategy.size.flat)}, more than the "
         f"{fit.bytes_text(byte_size(settings.memory))} given: allow more with "
@@ -410,13 +402,7 @@ def fit_at(
             f"import some with labels {worded('(classmark import FILE)')}"
         )
     categories = moment.categories()
-    collection = fit.collected(
-        project,
-        records,
-        settings.grades,
-        categories,
-        thresholds=bool(settings.learned_thresholds),
-    )
+    collection = fit.collected(project, records, settings, categories)
     started = time.perf_counter()
     task = fit.task_of(collection, categories)
     place = None if working is None else working.claim(_name(task, settings))
@@ -438,6 +424,10 @@ def _written_out(
 ) -> LearningSettings:
     """The settings, with what was chosen in the place of what leaves the choice."""
     used = replace(settings, strategy=strategy.name)
+    if isinstance(ranker, OnlineRanker):
+        average = "yes" if ranker.average else "no"
+        loss = str(ranker.loss) if settings.learner == "mmp" else settings.loss
+        return replace(used, passes=ranker.passes, average=average, loss=loss)
     if (chosen := getattr(ranker, "setting_", None)) is not None:
         return replace(used, C=chosen.C, center=chosen.center)
     price = getattr(ranker, "C", None)
@@ -451,169 +441,3 @@ def _name(task: fit.TrainingTask, settings: LearningSettings) -> str:
     for text, labels in zip(task.collection.texts, task.collection.labels, strict=True):
         digest.update(f"{len(text)} {text} {labels}".encode())
     return digest.hexdigest()
-
-
-def train_again(project: Project) -> str:
-    """Train the model in service again, without what was undone since; return its name.
-
-    The training is the one that was done then, on what the log would have said without
-    the acts that were undone since: so they are unlearned wholly. Decisions made since
-    are learned as ever. "" : none of the acts that it was trained on was undone, or
-    none holds again.
-    """
-    training = training_of(project, base_of(project))
-    if not training.is_outdated(project.store):
-        return ""
-    again = _as_then(project)
-    if again.learner is not None:
-        again.learner.save()
-    return again.name
-
-
-class _Again(NamedTuple):
-    """A training done once more: the model's name, and the live ranker it makes."""
-
-    name: str
-    moment: LogReplay
-    fitted: TrainedModel
-    learner: LiveLearner | None
-
-
-def _as_then(project: Project) -> _Again:
-    """Do the training of the model in service again, without what was undone since.
-
-    Where that makes another model, it is put in service.
-    """
-    base, store = base_of(project), project.store
-    training = training_of(project, base)
-    if training.upto is None or training.how is None or training.asked is None:
-        raise Mistake(
-            f"the log does not say how model {base} was trained: "
-            f"{worded('run classmark train')}"
-        )
-    upto, without = training.upto, store.undone_since(training.upto)
-    facts = LiveFacts(base, {}, upto, set(without))
-    moment = LogReplay(store.log(), upto, facts.skips)
-    moment.texts = store.texts_before(upto, without)
-    if without == training.without:
-        fitted = fit_at(project, moment, training.how)
-    else:
-        asked, select = training.asked, training.select
-        fitted = fit_at(project, moment, asked, select=select)
-        how = {"asked": asdict(asked), "select": select, "without": sorted(without)}
-        base = _put_in_service(project, fitted, moment, **how)
-    learner = from_model(project, fitted, moment, base, without)
-    return _Again(base, moment, fitted, learner)
-
-
-def rebuild(project: Project) -> Table:
-    """Make the live ranker from the log, compare it with the present one, use it.
-
-    The training that live learning began with is done again on what the log said then;
-    every act since is learned again, with as many re-visits as were made on it. A model
-    that goes down a tree learns nothing between two trainings: it is trained again on
-    what the log said then, and compared.
-    """
-    base = base_of(project)
-    how = training_of(project, base).how
-    if how and fit.by_nodes(how) and how.strategy not in fit.DESCENDING:
-        raise Mistake(
-            f"model {base} ({how.strategy}, {how.base}) does not learn from every "
-            f"decision: {worded('run classmark train')} to learn them, or "
-            f"{worded('classmark train --base svm')} for a model that does"
-        )
-    before = _present(project)
-    if not base:
-        after = from_nothing(project)
-    else:
-        _, moment, fitted, after = _as_then(project)
-        if fitted.settings.strategy in fit.DESCENDING:
-            return _compare_trees(project, base, moment, fitted)
-    if after is None:
-        raise Mistake(_remedy(how or project.settings.learning))
-    with project.store.transaction():
-        if base:
-            after.save()  # what undoing goes back to
-        if isinstance(before, LiveLearner):
-            before.catch_up()
-        after.catch_up()
-    after.save()
-    note = "difference: the largest of a weight, relative to the largest weight"
-    difference, documents = _difference(before, after), len(after.ranker.handles)
-    rows = [_row(after.moment, documents, difference)]
-    return Table("Rebuilt from the log", rows, note)
-
-
-def _row(moment: LogReplay, documents: int, difference: Cell) -> dict[str, Cell]:
-    return {
-        "acts": moment.acts,
-        "documents": documents,
-        "categories": len(moment.categories()),
-        "difference": difference,
-    }
-
-
-def _remedy(settings: LearningSettings) -> str:
-    """What to do where the weights are not kept for learning on, or never were."""
-    if fit.by_margins(settings):
-        return (
-            f"the memory given ({settings.memory}) does not hold the weights that "
-            "decisions change: "
-            + worded("run classmark train --memory with more first")
-        )
-    if settings.learner == fit.LEARNER:
-        return (
-            f"the loss {settings.loss} does not learn from every decision: "
-            f"{worded('run classmark train --loss dom first')}"
-        )
-    return (
-        "the learner of this project does not learn from every decision: "
-        f"{worded('run classmark train --learner plm first')}"
-    )
-
-
-def _present(project: Project) -> LiveLearner | str:
-    """The live ranker as it was saved, or why there is none."""
-    if project.lives.current() is None:
-        return "nothing to compare with"
-    try:
-        learner = open_learner(project)
-    except DamagedFolder:
-        return "it was damaged"
-    return "nothing to compare with" if learner is None else learner
-
-
-def _compare_trees(
-    project: Project, base: str, moment: LogReplay, fitted: TrainedModel
-) -> Table:
-    """Compare the scores of documents that a top-down model learned from."""
-    before = open_model(project.models.folder / base)
-    texts = [
-        project.text_of(project.store.record(id_)) for id_ in fitted.ids[:COMPARED]
-    ]
-    difference: Cell = "other categories"
-    if before.categories == fitted.model.categories:
-        old, new = before.scores(texts), fitted.model.scores(texts)
-        difference = float(np.abs(old - new).max())
-    note = (
-        f"difference: the largest of a score over {len(texts)} documents; what was "
-        f"decided since is learned {worded('with classmark train')}"
-    )
-    rows = [_row(moment, len(fitted.ids), difference)]
-    return Table("Trained again from the log", rows, note)
-
-
-def _difference(before: LiveLearner | str, after: LiveLearner) -> Cell:
-    """The largest difference of a weight, relative to the largest weight."""
-    if isinstance(before, str):
-        return before
-    duals = [learner.ranker.dual for learner in (before, after)]
-    if before.ranker.categories != after.ranker.categories:
-        return "other categories"
-    if duals[0].retired != duals[1].retired:
-        return "other categories are ranked"
-    old, new = (np.append(dual.W, dual.tau) for dual in duals)
-    if old.shape != new.shape:
-        return f"{duals[0].W.shape[0]} and {duals[1].W.shape[0]} terms"
-    largest = max(float(np.abs(old).max(initial=0.0)), 1e-30)
-    return float(np.abs(old - new).max(initial=0.0)) / largest

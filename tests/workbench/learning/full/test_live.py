@@ -23,7 +23,8 @@ from classmark.workbench.learning import learner as learners
 from classmark.workbench.learning import live, models
 from classmark.workbench.learning.learner import from_nothing, open_learner
 from classmark.workbench.learning.live import and_learn, learn_at_once
-from classmark.workbench.learning.train import rebuild, train
+from classmark.workbench.learning.rebuild import rebuild
+from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project
 from classmark.workbench.settings import FILE, LearningSettings
 from classmark.workbench.store.undo import undo

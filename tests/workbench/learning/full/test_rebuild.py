@@ -9,7 +9,8 @@ from classmark.workbench.deciding.suggest import suggest
 from classmark.workbench.files.importing import import_records
 from classmark.workbench.learning.learner import open_learner
 from classmark.workbench.learning.live import learn_at_once, unlearn_by_training
-from classmark.workbench.learning.train import rebuild, train
+from classmark.workbench.learning.rebuild import rebuild
+from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project
 from projects import new_library, new_project
 from workbench.acts import Acts, say, teach_all, wrong_lessons

@@ -19,7 +19,8 @@ from classmark.workbench.deciding.sheet import lay_out
 from classmark.workbench.deciding.suggest import suggest
 from classmark.workbench.learning.learner import Overtaken, open_learner
 from classmark.workbench.learning.live import learn_at_once
-from classmark.workbench.learning.train import rebuild, train
+from classmark.workbench.learning.rebuild import rebuild
+from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project
 from classmark.workbench.settings import FILE, LearningSettings
 from classmark.workbench.team.desk import Desk

@@ -41,6 +41,10 @@ ROOTS = "SELECT seq FROM judgments WHERE seq > ? AND within IS NULL"
 ACTS = ["decide"] * 8 + EDITS + ["bring_in"] * 2 + ["replace"] * 2
 
 
+HOLDING = """
+SELECT act, document FROM judgments AS j WHERE undoes IS NULL
+AND NOT EXISTS (SELECT 1 FROM undone WHERE seq = j.seq) ORDER BY seq
+"""
 NOTED = "SELECT max(revisits) FROM lessons WHERE seq BETWEEN ? AND ?"
 VISITS = 7
 LEARNERS = [
@@ -269,6 +273,7 @@ def relived(life, folder):
             if not other.do(name, arguments, VISITS if noted is None else noted):
                 return None
     same = other.store.categories() == life.store.categories()
+    same &= other.store.run(HOLDING).fetchall() == life.store.run(HOLDING).fetchall()
     return other if same and other.labels() == life.labels() else None
 
 

@@ -24,10 +24,10 @@ ALONE = (
     "cli/", "client.py", "machines/", "datasets/", "web/wording.py", "web/serve.py",
     "workbench/collections.py", "workbench/search/tune.py", "formats/weights.py",
     "workbench/search/train_ranker.py", "ltr/training.py", "workbench/files/backup.py",
-    "workbench/categories/propose.py", "workbench/categories/report.py",
     "workbench/learning/stream.py",
 )  # fmt: skip
 ALONE_IN = {
+    "workbench/categories/propose.py": {"to take one: classmark", "NUMBER ["},
     "web/guard/gate.py": {"--behind-proxy ", "--role admin", "--certificate", "--name"},
     "workbench/deciding/decide.py": {"--over "},
     "workbench/deciding/history.py": {"classmark undo NUMBER"},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
+from urllib.parse import quote
 
 from fastapi import APIRouter, Form, Query
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
@@ -15,7 +16,8 @@ from classmark.taxonomy.tree import Category
 from classmark.web import fields
 from classmark.web.guard.auth import Admin, Caller, Reader
 from classmark.web.render import fragment, page, redirect
-from classmark.workbench.categories import edit
+from classmark.web.settings import STARTED
+from classmark.workbench.categories import edit, propose, report
 from classmark.workbench.categories.browse import level_of, node_of, overview, tree_to
 from classmark.workbench.categories.edit import TaxonomyChange, carry_out, foresee
 from classmark.workbench.categories.find import find_categories
@@ -23,6 +25,7 @@ from classmark.workbench.deciding.decide import undo_for
 from classmark.workbench.project import Project
 from classmark.workbench.results import Logged
 from classmark.workbench.team.desk import Desk
+from classmark.workbench.team.jobs import Job, WorkResult, as_result
 
 pages = APIRouter()
 api = fields.calls("categories")
@@ -33,6 +36,26 @@ LongText = Annotated[str | None, Field(max_length=20_000)]
 DESCRIPTION = {*edit.DESCRIBED, "synonyms"}
 Short = Annotated[str, Field(max_length=1000)]
 At = Annotated[int, Query(ge=0, le=10**9)]
+REPORT, PRUNE, PROPOSE = "taxonomy report", "taxonomy prune", "taxonomy propose"
+Method = Literal["kmeans", "mixture", "agglomerative"]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class PruneFields(BaseModel):
+    """A tree to try; policy : which inner categories go; see ``taxonomy prune``."""
+
+    policy: Annotated[str, Field(max_length=100, pattern=fields.NO_NUL)] = "bound"
+    share: Share | None = Field(None, description="of the inner nodes, at most")
+    bold: bool = Field(False, description="also where the gain is not sure")
+    base: Annotated[str, Field(max_length=100, pattern=fields.NO_NUL)] = "svm"
+
+
+class ProposeFields(BaseModel):
+    """A category whose documents are to be grouped; clusters : null: what suits."""
+
+    category: fields.Id
+    clusters: Annotated[int, Field(ge=2, le=1000)] | None = None
+    method: Method = "kmeans"
 
 
 class ChangeFields(BaseModel):
@@ -132,6 +155,62 @@ def undo_form(
     return _onward(at if at in me.desk.categories else "", saved.said)
 
 
+@pages.get("/taxonomy/jobs/{name}")
+def job_part(
+    me: Reader, name: Literal["taxonomy report", "taxonomy prune", "taxonomy propose"]
+) -> HTMLResponse:
+    """How far some long work is: a piece of the page."""
+    return fragment("work.html", **_work(me.desk, name))
+
+
+@pages.post("/taxonomy/report")
+def report_form(me: Admin) -> Response:
+    """Have the taxonomy described."""
+    _start_report(me)
+    return redirect("/taxonomy")
+
+
+@pages.post("/taxonomy/prune")
+def prune_form(me: Admin, form: Annotated[PruneFields, Form()]) -> Response:
+    """Have a tree without some inner categories tried."""
+    _start_pruning(me, form)
+    return redirect("/taxonomy")
+
+
+@pages.post("/taxonomy/propose")
+def propose_form(
+    me: Admin,
+    category: FormText,
+    clusters: Annotated[str, Form(pattern=r"^\d{0,4}$")] = "",
+    method: Annotated[Method, Form()] = "kmeans",
+) -> Response:
+    """Have daughters of a category proposed."""
+    wish = ProposeFields(
+        category=category, clusters=int(clusters) if clusters else None, method=method
+    )
+    _start_proposing(me, wish)
+    return redirect("/taxonomy", at=category)
+
+
+@pages.post("/taxonomy/accept")
+def accept_form(
+    me: Admin,
+    category: FormText,
+    number: Annotated[int, Form(ge=1, le=1000)],
+    new: FormText = "",
+    label: FormText = "",
+) -> Response:
+    """Make a proposal a category."""
+    names = {"id_": new.strip() or None, "label": label.strip() or None}
+    try:
+        logged = _accepted(me, category, number, names)
+    except DamagedFolder:
+        raise
+    except Mistake as mistake:
+        return _refused(me, ChangeFields(act="accept", category=category), mistake)
+    return _onward(category, logged.said, logged.numbers[0])
+
+
 @pages.get("/taxonomy/{category:path}")
 def category_page(_: Reader, category: str) -> RedirectResponse:
     """A category by its id in the path."""
@@ -146,8 +225,24 @@ def _shown(me: Caller, at: str, **values: Any) -> HTMLResponse:
         me, "Taxonomy", "taxonomy.html",
         title="Taxonomy" if node is None else node.twig.category.name,
         level=tree_to(me.desk, at or None), node=node, at=at,
-        whole=None if at else overview(me.desk), **values,
+        whole=None if at else overview(me.desk), **_proposed(me.desk, at),
+        works=[] if at else [_work(me.desk, name) for name in (REPORT, PRUNE)],
+        **values,
     )  # fmt: skip
+
+
+def _proposed(desk: Desk, at: str) -> dict[str, Any]:
+    """What was proposed below a category, and the work that is at it."""
+    below = propose.proposals_below(desk.store, at) if at else []
+    return {"proposals": below, "proposing": _work(desk, PROPOSE)}
+
+
+def _work(desk: Desk, name: str) -> dict[str, Any]:
+    return {
+        "job": desk.jobs.last(name),
+        "poll": f"/taxonomy/jobs/{quote(name)}",
+        "back": "/taxonomy",
+    }
 
 
 def _refused(me: Caller, tried: ChangeFields, mistake: Mistake) -> HTMLResponse:
@@ -386,6 +481,103 @@ def preview(me: Admin, body: PreviewBody) -> PreviewAnswer:
     """What a change would do, in sentences; nothing is written."""
     says = foresee(me.desk, TaxonomyChange(**body.model_dump()))
     return PreviewAnswer(says=list(says))
+
+
+class PruneBody(fields.Body, PruneFields):
+    """How a tree without some inner categories is tried."""
+
+
+class ProposeBody(fields.Body, ProposeFields):
+    """A category whose documents are to be grouped; clusters : null: what suits."""
+
+
+class AcceptProposalBody(fields.Body):
+    """A proposal of those below a category; id, label : other ones, if any."""
+
+    category: fields.Id
+    number: Annotated[int, Field(ge=1, le=1000)]
+    id: fields.Id | None = None
+    label: fields.Note | None = None
+
+
+fields.answer(propose.Proposal, "digest")
+Proposals = fields.listing(
+    "Proposals", "What was proposed last below a category.", proposals=propose.Proposal
+)
+
+
+@api.post("/categories/report", **STARTED)
+def start_report(me: Admin) -> Job:
+    """Say what the taxonomy is like, and whether flat or top-down suits it."""
+    return _start_report(me)
+
+
+@api.post("/categories/prune", **STARTED)
+def start_pruning(me: Admin, body: PruneBody) -> Job:
+    """Try a classifier without some inner categories; the taxonomy stays."""
+    return _start_pruning(me, body)
+
+
+@api.post("/categories/propose", responses=fields.MISSING, **STARTED)
+def start_proposing(me: Admin, body: ProposeBody) -> Job:
+    """Propose daughters of a category, from the documents in it."""
+    fields.category_named(me.desk, body.category)
+    return _start_proposing(me, body)
+
+
+@api.get(
+    "/categories/proposals/{category:path}",
+    responses=fields.MISSING,
+    response_model=Proposals,
+)
+def list_proposals(me: Reader, category: fields.InPath) -> Any:
+    """What was proposed last below a category."""
+    fields.category_named(me.desk, category)
+    return {"proposals": propose.proposals_below(me.desk.store, category)}
+
+
+@api.post("/categories/accept", status_code=201, responses=fields.MISSING)
+def accept_proposal(me: Admin, body: AcceptProposalBody) -> Logged:
+    """Make a proposal a category below; its documents move there."""
+    fields.category_named(me.desk, body.category)
+    names = {"id_": body.id, "label": body.label}
+    return _accepted(me, body.category, body.number, names)
+
+
+def _start_report(me: Caller) -> Job:
+    def work(project: Project) -> WorkResult:
+        described = report.report_taxonomy(project)
+        return as_result(described.table, described.facts)
+
+    return me.desk.jobs.start(REPORT, work, me.name)
+
+
+def _start_pruning(me: Caller, wish: PruneFields) -> Job:
+    def work(project: Project) -> WorkResult:
+        trial = report.try_pruning(project, **wish.model_dump())
+        return as_result(trial.table, trial.facts)
+
+    return me.desk.jobs.start(PRUNE, work, me.name)
+
+
+def _start_proposing(me: Caller, wish: ProposeFields) -> Job:
+    def work(project: Project) -> WorkResult:
+        proposals = propose.propose(
+            project, wish.category, k=wish.clusters, method=wish.method, who=me.name
+        )
+        said = f"{len(proposals)} daughters are proposed below {wish.category}"
+        facts = [asdict(proposal) for proposal in proposals]
+        return WorkResult(said, {"category": wish.category, "proposals": facts})
+
+    return me.desk.jobs.start(PROPOSE, work, me.name)
+
+
+def _accepted(
+    me: Caller, category: str, number: int, names: dict[str, str | None]
+) -> Logged:
+    return me.desk.write(
+        lambda project: propose.accept(project, category, number, **names, who=me.name)
+    )
 
 
 def _answered(desk: Desk, id_: str) -> CategoryAnswer:

@@ -70,6 +70,10 @@ WORDS: Mapping[str, tuple[str, str]] = {
         "add it on the page Taxonomy",
         "add it with POST /categories",
     ),
+    "run classmark taxonomy propose {node}": (
+        "have daughters proposed on the category's page",
+        "call POST /categories/propose",
+    ),
     SAY: (
         "choose a category, or set the document aside",
         "give assign, primary, reject, unsure, remove, over or aside",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -171,6 +172,25 @@ class Logged:
     said: str
     learned: Learned | None = None
     later: str = ""
+
+
+def plain(value: Any) -> Any:
+    """What a program reads: named tuples as dictionaries, arrays as lists, NaN as None.
+
+    >>> plain({1: (0.5, float("nan")), "plot": Path("a.svg")})
+    {'1': [0.5, None], 'plot': 'a.svg'}
+    """
+    if hasattr(value, "_asdict"):
+        return plain(value._asdict())
+    if isinstance(value, Mapping):
+        return {str(name): plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, float) and not isfinite(value):
+        return None
+    return str(value) if isinstance(value, Path) else value
 
 
 def in_percent(probability: float) -> str:

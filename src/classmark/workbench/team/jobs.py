@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from threading import Event as Flag
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from classmark.problems import Mistake
 from classmark.progress import shown_by
 from classmark.workbench.project import Project
+from classmark.workbench.results import Table, plain
 from classmark.workbench.store.log import now
 
 if TYPE_CHECKING:
@@ -27,6 +28,20 @@ PAUSE = 0.5  # seconds between two tellings of how far a job is
 STOPPED = "it was stopped with the server: begin it again"
 
 
+class WorkResult(NamedTuple):
+    """What came of some work: in words, and by name, for programs."""
+
+    said: str
+    facts: Mapping[str, Any]
+
+
+def as_result(table: Table, facts: Mapping[str, Any] | None = None) -> WorkResult:
+    """A table as the result of a job, with more facts; said : or else its note."""
+    facts = facts or {}
+    said = str(facts.get("said") or table.note)
+    return WorkResult(said, {**facts, "table": table.facts()})
+
+
 class Stopped(BaseException):
     """A job was told to stop; nothing that forgives a mistake forgives this."""
 
@@ -36,7 +51,8 @@ class Job:
     """Some long work.
 
     state : "running", "done" or "failed";  doing, done, total : what it is at, how far,
-    and of how many, if known;  said : its result in words;  mistake : why it failed.
+    and of how many, if known;  said : its result in words;  result : the same as it was
+    returned, plain values of a ``WorkResult``;  mistake : why it failed.
     """
 
     id: int
@@ -105,6 +121,12 @@ class Jobs:
                 raise Mistake(f"there is no job {id_}: the jobs are listed in Settings")
             return self._jobs[id_]
 
+    def last(self, name: str) -> Job | None:
+        """The job of a name that was begun last; None: there was none."""
+        with self._lock:
+            jobs = reversed(self._jobs.values())
+            return next((job for job in jobs if job.name == name), None)
+
     def running(self, name: str = "") -> list[Job]:
         """The jobs that have not ended, of all kinds or one."""
         with self._lock:
@@ -134,7 +156,10 @@ class Jobs:
             told = _Told(job, self._tell, self._stopping)
             with Project(self._desk.folder) as project, shown_by(told):
                 job.result = work(project)
-            job.said = job.result if isinstance(job.result, str) else job.said
+            if isinstance(job.result, WorkResult):
+                job.said, job.result = job.result.said, plain(job.result.facts)
+            elif isinstance(job.result, str):
+                job.said = job.result
             self._desk.look_again()
             if self._desk.models.current() != model:
                 self._desk.serve_newest(lambda: not self._stopping.is_set())

@@ -27,6 +27,7 @@ from classmark.workbench.deciding.queue import (
     require_order,
     shuffled,
 )
+from classmark.workbench.deciding.suggest import placed
 from classmark.workbench.results import Logged, in_percent
 
 if TYPE_CHECKING:
@@ -320,10 +321,52 @@ def offer(desk: Desk, who: str, filters: Filters, least: float) -> Offer:
     return Offer(pairs, least, len(sure), wrong, len(desk.guesses.best), decisions)
 
 
-def accept(desk: Desk, who: str, guesses: Sequence[Guessed], least: float) -> Accepted:
+PLACED_AT_ONCE = 1000  # waiting documents that are put in the tree, at most
+
+
+def offer_places(desk: Desk, who: str, precision: float) -> Offer:
+    """Where waiting documents can be put for sure, the likeliest place first.
+
+    precision : how many of those placed are to be right. Of the documents that have
+    waited longest, without those that others have open.
+    """
+    places = placed(desk, (), precision, PLACED_AT_ONCE)
+    sure = [
+        put
+        for put in sorted(places, key=lambda put: -put.probability)
+        if put.category and desk.claims.holder(put.document) in {"", who}
+    ]
+    shown = sure[:ACCEPTED_AT_ONCE]
+    rows = rows_of(desk, [put.document for put in shown])
+    pairs = tuple(
+        (
+            replace(
+                row, guess=put.path, category=put.category or "",
+                likely=f"{in_percent(put.probability)} likely",
+                probability=put.probability,
+            ),
+            Guessed(row.id, put.category or "", put.probability, put.version),
+        )
+        for row, put in zip(rows, shown, strict=True)
+    )  # fmt: skip
+    wrong = sum(1 - put.probability for put in shown)
+    model = desk.require_model()
+    decisions = 0 if model.calibrator is None else int(model.calibrator.decisions_)
+    return Offer(pairs, precision, len(sure), wrong, len(places), decisions)
+
+
+def accept(
+    desk: Desk,
+    who: str,
+    guesses: Sequence[Guessed],
+    least: float,
+    *,
+    places: bool = False,
+) -> Accepted:
     """Assign each document the category guessed, where nobody decided it meanwhile.
 
-    All of it is on disk when this returns, or nothing.
+    places : the guesses are places, and ``least`` is how many are to be right. All of
+    it is on disk when this returns, or nothing.
     """
     if not guesses:
         raise Mistake("no document is ticked: tick those whose guess is right")
@@ -333,7 +376,10 @@ def accept(desk: Desk, who: str, guesses: Sequence[Guessed], least: float) -> Ac
         )
     folder = desk.models.current()
     model = UNTRAINED if folder is None else folder.name
-    note = f"accepted at once, {100 * least:g} % likely or more"
+    sure = f"{100 * least:g} %"
+    note = f"accepted at once, {sure} likely or more"
+    if places:
+        note = f"placed at once, {sure} of such places are to be right"
 
     def write(project: Project) -> dict[Guessed, Logged]:
         done: dict[Guessed, Logged] = {}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import islice
 from math import inf
 from pathlib import Path
@@ -20,6 +21,7 @@ from classmark.formats.text_files import open_bytes, whole_text
 from classmark.problems import Mistake
 from classmark.rankers.calibration import ENOUGH
 from classmark.taxonomy.tree import ACTIVE, path_names
+from classmark.workbench.deciding.decide import version_of
 from classmark.workbench.learning.models import how_to_place
 from classmark.workbench.results import Cell, Explained, Place, Table
 
@@ -92,12 +94,20 @@ PRECISION = 0.95
 CELLS = 1 << 23  # scores held at once: 64 MiB
 
 
-def place(
+@dataclass(frozen=True, slots=True)
+class PlacedDocument(Place):
+    """The place of a document; version : its last act then."""
+
+    document: str
+    version: int
+
+
+def placed(
     project: Project,
     documents: Sequence[str] = (),
     precision: float = PRECISION,
     top: int = 20,
-) -> Table:
+) -> list[PlacedDocument]:
     """Put documents in the tree, as deep as can be said; without names, those waiting.
 
     top : how many of those waiting, 0 for all.
@@ -109,26 +119,48 @@ def place(
     if not documents:
         chosen = list(islice(store.undecided(), top or None))
     texts = [project.text_of(Record(document)) for document in chosen]
-    places = places_of_texts(project, texts, precision)
+    return [
+        PlacedDocument(
+            put.kind, put.category, put.path, put.probability,
+            document.id, version_of(store, document.id),
+        )
+        for document, put in zip(
+            chosen, places_of_texts(project, texts, precision), strict=True
+        )
+    ]  # fmt: skip
+
+
+def place(
+    project: Project,
+    documents: Sequence[str] = (),
+    precision: float = PRECISION,
+    top: int = 20,
+) -> Table:
+    """The places of documents, as ``placed`` finds them."""
+    places = placed(project, documents, precision, top)
     rows: list[dict[str, Cell]] = [
         {
-            "document": document.id,
+            "document": put.document,
             "kind": put.kind,
             "category": put.category,
             "place": " › ".join(put.path) or None,
             "probability": put.probability,
         }
-        for document, put in zip(chosen, places, strict=True)
+        for put in places
     ]
-    note = "no document is waiting: every one is decided or set aside"
-    if places:
-        count = Counter(put.kind for put in places)
-        note = (
-            f"{count['leaf']} at a leaf, {count['inner']} higher up, {count['left']} "
-            f"left to the expert; {100 * precision:g} % of the documents placed are to "
-            "be right: at a right category or one above it"
-        )
-    return Table("Places", rows, note)
+    return Table("Places", rows, places_in_words(places, precision))
+
+
+def places_in_words(places: Sequence[Place], precision: float) -> str:
+    """How many documents were put where, and how far to rely on it."""
+    if not places:
+        return "no document is waiting: every one is decided or set aside"
+    count = Counter(put.kind for put in places)
+    return (
+        f"{count['leaf']} at a leaf, {count['inner']} higher up, {count['left']} left "
+        f"to the expert; {100 * precision:g} % of the documents placed are to be "
+        "right: at a right category or one above it"
+    )
 
 
 def place_if_any(project: Project, text: str) -> Place | None:

@@ -22,8 +22,7 @@ SOURCE = Path(classmark.__file__).parent
 # what only the command line reaches, or the start of the server
 ALONE = (
     "cli/", "client.py", "machines/", "datasets/", "web/wording.py", "web/serve.py",
-    "workbench/collections.py", "workbench/search/tune.py", "formats/weights.py",
-    "workbench/search/train_ranker.py", "ltr/training.py", "workbench/files/backup.py",
+    "workbench/collections.py", "formats/weights.py", "workbench/files/backup.py",
     "workbench/learning/stream.py",
 )  # fmt: skip
 ALONE_IN = {
@@ -39,7 +38,8 @@ ALONE_IN = {
     "workbench/examples/searches.py": {"classmark like --ex", "classmark screen"},
     "workbench/learning/fit.py": {"use --", "use a tree", "--select", "--slope has no"},
     "workbench/search/index.py": {"name it with --project ", "index FILE --to "},
-    "workbench/search/rankers.py": {"classmark search orders by", "none yet"},
+    "workbench/search/rankers.py": {"none yet"},
+    "workbench/search/tune.py": {"--dataset NAME, or a project", "--queries FILE and "},
     "workbench/search/search.py": {
         "--model", "--weight", "--feedback", "--prior", "--ranker needs", "--workers",
         "--set",

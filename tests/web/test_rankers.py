@@ -172,7 +172,7 @@ def test_the_page_trains_switches_and_reports(client, desk):
     assert begun.headers["location"] == "/settings/search"
     desk.jobs.wait(120)
     page = client.get("/settings/search").text
-    assert "ranker 1 is in service" in page
+    assert "Ranker 1 is in service" in page
     out = client.post("/settings/search/service", data={})
     assert "no ranker is in service" in out.text
     back = client.post("/settings/search/service", data={"number": "1"})
@@ -188,7 +188,7 @@ def test_the_page_tries_parameters_and_shows_links(client, desk):
     form = {"queries": LINES, "qrels": TREC, "parameters": "b=0:1:0.5 k1=0.9"}
     client.post("/settings/search/tune", data=form)
     desk.jobs.wait(60)
-    assert "best: b = " in client.get("/settings/search").text
+    assert "Best: b = " in client.get("/settings/search").text
     wrong = client.post("/settings/search/tune", data=form | {"qrels": "x"})
     assert wrong.status_code == 400
     assert "qrels, line 1" in wrong.text

@@ -84,6 +84,8 @@ def test_judgments_are_read_as_texts_too(admin, desk):
         (QUICK | {"measure": "guess"}, "guess"),
         (QUICK | {"queries": "q1"}, "queries, line 1"),
         (QUICK | {"qrels": "a b c d e\nf"}, "qrels, line 1"),
+        (QUICK | {"queries": {}}, "judged queries are empty"),
+        (QUICK | {"qrels": ""}, "judged queries are empty"),
         (QUICK | {"C": [-1]}, "C"),
         (QUICK | {"share": 1}, "share"),
         (QUICK | {"dataset": "library"}, "dataset"),
@@ -192,6 +194,9 @@ def test_the_page_tries_parameters_and_shows_links(client, desk):
     wrong = client.post("/settings/search/tune", data=form | {"qrels": "x"})
     assert wrong.status_code == 400
     assert "qrels, line 1" in wrong.text
+    for odd in ({"queries": "\0"}, {"model": "x" * 101}, {"parameters": ""}):
+        odd_form = client.post("/settings/search/tune", data=form | odd)
+        assert odd_form.status_code == 400
     none = client.post("/settings/search/rankers", data={"source": "clicks"})
     assert none.status_code == 200
     desk.jobs.wait(60)

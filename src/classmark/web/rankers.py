@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Form, Path, Query
 from fastapi.responses import HTMLResponse, Response
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from classmark.problems import Mistake
 from classmark.web import fields
@@ -59,7 +59,24 @@ Qrels = Annotated[
 RankerNumber = Annotated[int, Field(ge=1, le=fields.LARGEST)]
 
 
-FormText = Annotated[str, Form(max_length=1_000_000)]
+class TrainForm(BaseModel):
+    """What a ranker learns from, as a form has it."""
+
+    source: Literal["judgments", "clicks"]
+    queries: fields.Text = ""
+    qrels: fields.Text = ""
+    learner: Short = LEARNERS[0]
+    force: bool = False
+
+
+class TuneForm(BaseModel):
+    """What is to be tried, as a form has it: ``b=0:1:0.25 k1=0.9,1.2``."""
+
+    queries: fields.Text
+    qrels: fields.Text
+    model: Short = "bm25"
+    parameters: Annotated[str, Field(max_length=1000, pattern=fields.NO_NUL)] = ""
+    measure: Short = "map"
 
 
 @pages.get("")
@@ -97,18 +114,15 @@ def links_page(me: Reader) -> HTMLResponse:
 
 
 @pages.post("/rankers")
-def train_form(
-    me: Admin,
-    source: Annotated[Literal["judgments", "clicks"], Form()],
-    queries: FormText = "",
-    qrels: FormText = "",
-    learner: Annotated[str, Form(max_length=100)] = LEARNERS[0],
-    force: Annotated[bool, Form()] = False,
-) -> Response:
+def train_form(me: Admin, form: Annotated[TrainForm, Form()]) -> Response:
     """Have a ranker learned, from judged queries or from what people opened."""
-    texts = {"queries": queries, "qrels": qrels} if source == "judgments" else {}
-    wish = TrainRankerBody(
-        clicks=source == "clicks", learner=learner, force=force, **texts
+    judged = form.source == "judgments"
+    wish = TrainRankerBody.model_construct(
+        queries=form.queries if judged else None,
+        qrels=form.qrels if judged else None,
+        clicks=not judged,
+        learner=form.learner,
+        force=form.force,
     )
     _start_training(me, wish)
     return redirect(HERE)
@@ -124,19 +138,10 @@ def service_form(
 
 
 @pages.post("/tune")
-def tune_form(
-    me: Admin,
-    queries: FormText,
-    qrels: FormText,
-    model: Annotated[str, Form(max_length=100)] = "bm25",
-    parameters: Annotated[str, Form(max_length=1000)] = "",
-    measure: Annotated[str, Form(max_length=100)] = "map",
-) -> Response:
+def tune_form(me: Admin, form: Annotated[TuneForm, Form()]) -> Response:
     """Have values of a model's parameters tried."""
-    wish = TuneBody.model_construct(
-        queries=queries, qrels=qrels, model=model, measure=measure
-    )
-    _start_tuning(me, wish, parameters.split())
+    wish = TuneBody.model_construct(**form.model_dump(exclude={"parameters"}))
+    _start_tuning(me, wish, form.parameters.split())
     return redirect(HERE)
 
 
@@ -327,11 +332,8 @@ def _judgments(queries: Any, qrels: Any) -> Judgments:
 
 
 def _start_training(me: Caller, wish: TrainRankerBody) -> Job:
-    from classmark.workbench.search.train_ranker import (
-        Judgments,
-        RankerTraining,
-        start_training,
-    )
+    from classmark.workbench.search.train_ranker import RankerTraining, start_training
+    from classmark.workbench.search.tune import Judgments
 
     judged = wish.queries is not None and wish.qrels is not None
     if judged == wish.clicks:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
-from urllib.parse import quote
 
 from fastapi import APIRouter, Form, Query
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
@@ -16,8 +15,8 @@ from classmark.taxonomy.tree import Category
 from classmark.web import fields
 from classmark.web.guard.auth import Admin, Caller, Reader
 from classmark.web.render import fragment, page, redirect
-from classmark.web.settings import STARTED
-from classmark.workbench.categories import edit, propose, report
+from classmark.web.reports import PRUNE, REPORT, proposed_below, work_of
+from classmark.workbench.categories import edit, propose
 from classmark.workbench.categories.browse import level_of, node_of, overview, tree_to
 from classmark.workbench.categories.edit import TaxonomyChange, carry_out, foresee
 from classmark.workbench.categories.find import find_categories
@@ -25,7 +24,6 @@ from classmark.workbench.deciding.decide import undo_for
 from classmark.workbench.project import Project
 from classmark.workbench.results import Logged
 from classmark.workbench.team.desk import Desk
-from classmark.workbench.team.jobs import Job, WorkResult, as_result
 
 pages = APIRouter()
 api = fields.calls("categories")
@@ -36,26 +34,6 @@ LongText = Annotated[str | None, Field(max_length=20_000)]
 DESCRIPTION = {*edit.DESCRIBED, "synonyms"}
 Short = Annotated[str, Field(max_length=1000)]
 At = Annotated[int, Query(ge=0, le=10**9)]
-REPORT, PRUNE, PROPOSE = "taxonomy report", "taxonomy prune", "taxonomy propose"
-Method = Literal["kmeans", "mixture", "agglomerative"]
-Share = Annotated[float, Field(ge=0, le=1)]
-
-
-class PruneFields(BaseModel):
-    """A tree to try; policy : which inner categories go; see ``taxonomy prune``."""
-
-    policy: Annotated[str, Field(max_length=100, pattern=fields.NO_NUL)] = "bound"
-    share: Share | None = Field(None, description="of the inner nodes, at most")
-    bold: bool = Field(False, description="also where the gain is not sure")
-    base: Annotated[str, Field(max_length=100, pattern=fields.NO_NUL)] = "svm"
-
-
-class ProposeFields(BaseModel):
-    """A category whose documents are to be grouped; clusters : null: what suits."""
-
-    category: fields.Id
-    clusters: Annotated[int, Field(ge=2, le=1000)] | None = None
-    method: Method = "kmeans"
 
 
 class ChangeFields(BaseModel):
@@ -155,43 +133,6 @@ def undo_form(
     return _onward(at if at in me.desk.categories else "", saved.said)
 
 
-@pages.get("/taxonomy/jobs/{name}")
-def job_part(
-    me: Reader, name: Literal["taxonomy report", "taxonomy prune", "taxonomy propose"]
-) -> HTMLResponse:
-    """How far some long work is: a piece of the page."""
-    return fragment("work.html", **_work(me.desk, name))
-
-
-@pages.post("/taxonomy/report")
-def report_form(me: Admin) -> Response:
-    """Have the taxonomy described."""
-    _start_report(me)
-    return redirect("/taxonomy")
-
-
-@pages.post("/taxonomy/prune")
-def prune_form(me: Admin, form: Annotated[PruneFields, Form()]) -> Response:
-    """Have a tree without some inner categories tried."""
-    _start_pruning(me, form)
-    return redirect("/taxonomy")
-
-
-@pages.post("/taxonomy/propose")
-def propose_form(
-    me: Admin,
-    category: FormText,
-    clusters: Annotated[str, Form(pattern=r"^\d{0,4}$")] = "",
-    method: Annotated[Method, Form()] = "kmeans",
-) -> Response:
-    """Have daughters of a category proposed."""
-    wish = ProposeFields(
-        category=category, clusters=int(clusters) if clusters else None, method=method
-    )
-    _start_proposing(me, wish)
-    return redirect("/taxonomy", at=category)
-
-
 @pages.post("/taxonomy/accept")
 def accept_form(
     me: Admin,
@@ -225,24 +166,10 @@ def _shown(me: Caller, at: str, **values: Any) -> HTMLResponse:
         me, "Taxonomy", "taxonomy.html",
         title="Taxonomy" if node is None else node.twig.category.name,
         level=tree_to(me.desk, at or None), node=node, at=at,
-        whole=None if at else overview(me.desk), **_proposed(me.desk, at),
-        works=[] if at else [_work(me.desk, name) for name in (REPORT, PRUNE)],
+        whole=None if at else overview(me.desk), **proposed_below(me.desk, at),
+        works=[] if at else [work_of(me.desk, name) for name in (REPORT, PRUNE)],
         **values,
     )  # fmt: skip
-
-
-def _proposed(desk: Desk, at: str) -> dict[str, Any]:
-    """What was proposed below a category, and the work that is at it."""
-    below = propose.proposals_below(desk.store, at) if at else []
-    return {"proposals": below, "proposing": _work(desk, PROPOSE)}
-
-
-def _work(desk: Desk, name: str) -> dict[str, Any]:
-    return {
-        "job": desk.jobs.last(name),
-        "poll": f"/taxonomy/jobs/{quote(name)}",
-        "back": "/taxonomy",
-    }
 
 
 def _refused(me: Caller, tried: ChangeFields, mistake: Mistake) -> HTMLResponse:
@@ -483,14 +410,6 @@ def preview(me: Admin, body: PreviewBody) -> PreviewAnswer:
     return PreviewAnswer(says=list(says))
 
 
-class PruneBody(fields.Body, PruneFields):
-    """How a tree without some inner categories is tried."""
-
-
-class ProposeBody(fields.Body, ProposeFields):
-    """A category whose documents are to be grouped; clusters : null: what suits."""
-
-
 class AcceptProposalBody(fields.Body):
     """A proposal of those below a category; id, label : other ones, if any."""
 
@@ -500,76 +419,12 @@ class AcceptProposalBody(fields.Body):
     label: fields.Note | None = None
 
 
-fields.answer(propose.Proposal, "digest")
-Proposals = fields.listing(
-    "Proposals", "What was proposed last below a category.", proposals=propose.Proposal
-)
-
-
-@api.post("/categories/report", **STARTED)
-def start_report(me: Admin) -> Job:
-    """Say what the taxonomy is like, and whether flat or top-down suits it."""
-    return _start_report(me)
-
-
-@api.post("/categories/prune", **STARTED)
-def start_pruning(me: Admin, body: PruneBody) -> Job:
-    """Try a classifier without some inner categories; the taxonomy stays."""
-    return _start_pruning(me, body)
-
-
-@api.post("/categories/propose", responses=fields.MISSING, **STARTED)
-def start_proposing(me: Admin, body: ProposeBody) -> Job:
-    """Propose daughters of a category, from the documents in it."""
-    fields.category_named(me.desk, body.category)
-    return _start_proposing(me, body)
-
-
-@api.get(
-    "/categories/proposals/{category:path}",
-    responses=fields.MISSING,
-    response_model=Proposals,
-)
-def list_proposals(me: Reader, category: fields.InPath) -> Any:
-    """What was proposed last below a category."""
-    fields.category_named(me.desk, category)
-    return {"proposals": propose.proposals_below(me.desk.store, category)}
-
-
 @api.post("/categories/accept", status_code=201, responses=fields.MISSING)
 def accept_proposal(me: Admin, body: AcceptProposalBody) -> Logged:
     """Make a proposal a category below; its documents move there."""
     fields.category_named(me.desk, body.category)
     names = {"id_": body.id, "label": body.label}
     return _accepted(me, body.category, body.number, names)
-
-
-def _start_report(me: Caller) -> Job:
-    def work(project: Project) -> WorkResult:
-        described = report.report_taxonomy(project)
-        return as_result(described.table, described.facts)
-
-    return me.desk.jobs.start(REPORT, work, me.name)
-
-
-def _start_pruning(me: Caller, wish: PruneFields) -> Job:
-    def work(project: Project) -> WorkResult:
-        trial = report.try_pruning(project, **wish.model_dump())
-        return as_result(trial.table, trial.facts)
-
-    return me.desk.jobs.start(PRUNE, work, me.name)
-
-
-def _start_proposing(me: Caller, wish: ProposeFields) -> Job:
-    def work(project: Project) -> WorkResult:
-        proposals = propose.propose(
-            project, wish.category, k=wish.clusters, method=wish.method, who=me.name
-        )
-        said = f"{len(proposals)} daughters are proposed below {wish.category}"
-        facts = [asdict(proposal) for proposal in proposals]
-        return WorkResult(said, {"category": wish.category, "proposals": facts})
-
-    return me.desk.jobs.start(PROPOSE, work, me.name)
 
 
 def _accepted(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 Cell = str | int | float | None
 
@@ -50,6 +50,20 @@ class Table:
     def facts(self) -> dict[str, object]:
         """What a program reads of it: how people see the columns is left out."""
         return {"title": self.title, "rows": list(self.rows), "note": self.note}
+
+
+class WorkResult(NamedTuple):
+    """What came of some work: in words, and by name, for programs."""
+
+    said: str
+    facts: Mapping[str, Any]
+
+
+def as_result(table: Table, facts: Mapping[str, Any] | None = None) -> WorkResult:
+    """A table as the result of a job, with more facts; said : or else its note."""
+    facts = facts or {}
+    said = str(facts.get("said") or table.note)
+    return WorkResult(said, {**facts, "table": table.facts()})
 
 
 @dataclass(frozen=True, slots=True)

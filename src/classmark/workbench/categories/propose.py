@@ -252,9 +252,10 @@ def _digest(store: Store, documents: Sequence[str]) -> str:
 def proposals_below(store: Store, node: str) -> list[Proposal]:
     """What was proposed last below a category; empty where nothing was."""
     event = store.last_event(PROPOSED, node=store.number_of(node))
+    proposals: list[dict[str, Any]] = event.get("proposals", [])
     return [
-        Proposal(**{k: tuple(v) if isinstance(v, list) else v for k, v in each.items()})
-        for each in event.get("proposals", ())
+        Proposal(**each | {k: tuple(v) for k, v in each.items() if isinstance(v, list)})
+        for each in proposals
     ]
 
 

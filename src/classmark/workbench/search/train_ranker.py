@@ -17,18 +17,18 @@ from classmark.ltr.features import Reranker, open_reranker, save_reranker
 from classmark.ltr.judged import order_measured, select_over_queries
 from classmark.measures import parse
 from classmark.problems import Mistake, worded
-from classmark.workbench.results import Cell, Table
+from classmark.workbench.results import Cell, Table, WorkResult, as_result
 from classmark.workbench.search import clicks, rankers
 from classmark.workbench.search.index import open_project_index
 from classmark.workbench.search.links import chances
 from classmark.workbench.search.rankers import LEARNED, SERVED
 from classmark.workbench.search.tune import Judgments, read_judged
-from classmark.workbench.team.jobs import Job, WorkResult, as_result
 
 if TYPE_CHECKING:
     from classmark.index.index import Index
     from classmark.workbench.project import Project
     from classmark.workbench.team.desk import Desk
+    from classmark.workbench.team.jobs import Job
 
 
 TRAINING, COMPARING = "rank train", "rank evaluate"  # jobs

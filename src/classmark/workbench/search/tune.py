@@ -18,16 +18,22 @@ from classmark.formats.records import Judgment, gather
 from classmark.formats.text_files import Numbered, lines
 from classmark.index.index import Index
 from classmark.problems import Mistake, worded
-from classmark.workbench.results import Cell, Evaluated, Table
+from classmark.workbench.results import (
+    Cell,
+    Evaluated,
+    Table,
+    WorkResult,
+    as_result,
+)
 from classmark.workbench.search.index import index_folder
 from classmark.workbench.search.search import feedback_of, named_values
-from classmark.workbench.team.jobs import Job, WorkResult, as_result
 
 if TYPE_CHECKING:
     from classmark.datasets.dataset import Dataset
     from classmark.machines.cluster import Machines
     from classmark.workbench.project import Project
     from classmark.workbench.team.desk import Desk
+    from classmark.workbench.team.jobs import Job
 
 
 REPORTS = Path("reports")
@@ -76,6 +82,8 @@ def judgments_of(
     {'1': {'d7': 2.0}}
     """
     texts = _query_lines(queries) if isinstance(queries, str) else queries
+    if not texts or not qrels:
+        raise Mistake("judged queries are empty: give some, with documents judged")
     grades = qrels
     if isinstance(qrels, str):
         grades = gather(_judgments(_numbered(qrels, "qrels")))
@@ -101,9 +109,7 @@ def tune(
     judged: retrieval.JudgedQueries, plan: Sweep, plot: Path | None = None
 ) -> Evaluated:
     """Try every setting; return the table, which names the best, and the plot."""
-    grid = retrieval.grid_of(plan.parameters)
-    if not grid:
-        raise Mistake(f"no parameter to tune: {worded('give --parameter b=0:1:0.05')}")
+    grid = _grid(plan)
     path = plot or REPORTS / f"tune-{plan.model}-{'-'.join(grid)}.svg"
     require_svg(path)
     trials = retrieval.sweep(
@@ -131,7 +137,7 @@ def tune(
 
 def start_tuning(desk: Desk, judgments: Judgments, plan: Sweep, who: str) -> Job:
     """Try every setting as a job; too many of them are refused at once."""
-    count = prod(map(len, retrieval.grid_of(plan.parameters).values()))
+    count = prod(map(len, _grid(plan).values()))
     if count > MOST_SETTINGS:
         raise Mistake(
             f"{count:,} settings are to be tried: give larger steps, so that there are "
@@ -146,6 +152,13 @@ def start_tuning(desk: Desk, judgments: Judgments, plan: Sweep, who: str) -> Job
         return as_result(table, {"best": best})
 
     return desk.jobs.start(TUNING, work, who)
+
+
+def _grid(plan: Sweep) -> dict[str, list[float]]:
+    grid = retrieval.grid_of(plan.parameters)
+    if not grid:
+        raise Mistake(f"no parameter to tune: {worded('give --parameter b=0:1:0.05')}")
+    return grid
 
 
 @contextmanager

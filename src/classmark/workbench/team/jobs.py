@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from threading import Event as Flag
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from classmark.problems import Mistake
 from classmark.progress import shown_by
 from classmark.workbench.project import Project
-from classmark.workbench.results import Table, plain
+from classmark.workbench.results import WorkResult, plain
 from classmark.workbench.store.log import now
 
 if TYPE_CHECKING:
@@ -26,20 +26,6 @@ RUNNING, DONE, FAILED = "running", "done", "failed"
 KEPT = 50  # jobs that are remembered
 PAUSE = 0.5  # seconds between two tellings of how far a job is
 STOPPED = "it was stopped with the server: begin it again"
-
-
-class WorkResult(NamedTuple):
-    """What came of some work: in words, and by name, for programs."""
-
-    said: str
-    facts: Mapping[str, Any]
-
-
-def as_result(table: Table, facts: Mapping[str, Any] | None = None) -> WorkResult:
-    """A table as the result of a job, with more facts; said : or else its note."""
-    facts = facts or {}
-    said = str(facts.get("said") or table.note)
-    return WorkResult(said, {**facts, "table": table.facts()})
 
 
 class Stopped(BaseException):

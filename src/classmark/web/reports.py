@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
@@ -14,7 +13,7 @@ from classmark.web import fields
 from classmark.web.guard.auth import Admin, Caller, Reader
 from classmark.web.render import fragment, redirect
 from classmark.web.settings import STARTED
-from classmark.workbench.categories import propose, report
+from classmark.workbench.categories import propose
 from classmark.workbench.project import Project
 from classmark.workbench.results import WorkResult, as_result
 from classmark.workbench.team.desk import Desk
@@ -139,7 +138,9 @@ def list_proposals(me: Reader, category: fields.InPath) -> Any:
 
 def _start_report(me: Caller) -> Job:
     def work(project: Project) -> WorkResult:
-        described = report.report_taxonomy(project)
+        from classmark.workbench.categories.report import report_taxonomy
+
+        described = report_taxonomy(project)
         return as_result(described.table, described.facts)
 
     return me.desk.jobs.start(REPORT, work, me.name)
@@ -147,7 +148,9 @@ def _start_report(me: Caller) -> Job:
 
 def _start_pruning(me: Caller, wish: PruneFields) -> Job:
     def work(project: Project) -> WorkResult:
-        trial = report.try_pruning(project, **wish.model_dump())
+        from classmark.workbench.categories.report import try_pruning
+
+        trial = try_pruning(project, **wish.model_dump())
         return as_result(trial.table, trial.facts)
 
     return me.desk.jobs.start(PRUNE, work, me.name)
@@ -159,7 +162,6 @@ def _start_proposing(me: Caller, wish: ProposeFields) -> Job:
             project, wish.category, k=wish.clusters, method=wish.method, who=me.name
         )
         said = f"{len(proposals)} daughters are proposed below {wish.category}"
-        facts = [asdict(proposal) for proposal in proposals]
-        return WorkResult(said, {"category": wish.category, "proposals": facts})
+        return WorkResult(said, {"category": wish.category, "number": len(proposals)})
 
     return me.desk.jobs.start(PROPOSE, work, me.name)

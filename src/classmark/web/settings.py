@@ -214,8 +214,8 @@ JobResult = fields.answer(
     model_name="JobResult",
     doc="""A job, and what came of it.
 
-    result : figures by name, with a ``table``, where the job measured or proposed
-    something; said : in words.
+    result : figures by name, with a ``table``, where the job measured something;  said
+    : in words.
     """,
     result=Annotated[
         dict[str, Any] | None,

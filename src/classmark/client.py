@@ -17,6 +17,7 @@ from pathlib import Path
 from select import select
 from shutil import copyfileobj
 from ssl import SSLContext
+from time import monotonic, sleep
 from typing import Any, Self
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -24,6 +25,7 @@ __all__ = ["Client", "Refused"]
 Json = dict[str, Any]
 LOCAL = ("127.0.0.1", "localhost", "::1")
 ROOT = "/api/v1"
+POLL = 0.2  # seconds between two looks at a job
 
 
 class Refused(ValueError):
@@ -235,13 +237,60 @@ class Client:
         """Wait until all that was decided is learned."""
         return bool(self.call("POST", "/learn")["learned"])
 
-    def start(self, work: str) -> Json:
-        """Begin long work: train, evaluate, index or rebuild; a job."""
-        return self.call("POST", f"/{work}")
+    def start(self, work: str, **how: Any) -> Json:
+        """Begin long work; a job.
+
+        work : train, evaluate, index, rebuild, categories/report, categories/prune,
+        categories/propose, rankers, rankers/evaluate or tune;  how : what its call
+        takes, as in start("rankers", queries={"1": "salt"}, qrels={"1": {"a7": 1}}).
+        """
+        return self.call("POST", f"/{work}", how or None)
 
     def job(self, number: int) -> Json:
-        """How far a job is."""
+        """How far a job is, and what came of it."""
         return self.call("GET", f"/jobs/{number}")
+
+    def wait(self, job: Json, timeout: float = 600.0) -> Json:
+        """Wait until a job has ended; one that failed is refused, with its reason."""
+        until = monotonic() + timeout
+        while (found := self.job(job["id"]))["state"] == "running":
+            if monotonic() > until:
+                message = f"job {job['id']} still runs after {timeout:g} s"
+                raise _refused(message, "wait again")
+            sleep(POLL)
+        if found["state"] == "failed":
+            message, _, remedy = found["mistake"].rpartition(": ")
+            raise _refused(message or remedy, remedy if message else "")
+        return found
+
+    def place(self, *documents: str, precision: float = 0.95, top: int = 20) -> Json:
+        """Where documents can be put for sure; of those that wait, if none is named."""
+        body = {"documents": documents, "precision": precision, "top": top}
+        return self.call("POST", "/place", body)
+
+    def proposals(self, category: str) -> list[Json]:
+        """The daughters that were proposed last below a category."""
+        path = f"/categories/proposals/{_in_path(category)}"
+        return list(self.call("GET", path)["proposals"])
+
+    def accept_proposal(self, category: str, number: int, **names: str) -> Json:
+        """Make a proposed daughter a category; names : id, label."""
+        body = {"category": category, "number": number, **names}
+        return self.call("POST", "/categories/accept", body)
+
+    def rankers(self) -> list[Json]:
+        """The learned rankers of search, with what they reached."""
+        return list(self.call("GET", "/rankers")["rankers"])
+
+    def use_ranker(self, number: int | None) -> Json:
+        """Put a ranker into service; None: the model alone orders."""
+        return self.call("PUT", "/rankers/service", {"number": number})
+
+    def pagerank(self, **how: Any) -> Json:
+        """The documents by links; how : damping, method, top; links : of your own."""
+        if "links" in how:
+            return self.call("POST", "/pagerank", how)
+        return self.call("GET", "/pagerank", **how)
 
     def progress(self) -> Json:
         """How far the work is, and how well the suggestions fit."""

@@ -22,13 +22,12 @@ SOURCE = Path(classmark.__file__).parent
 # what only the command line reaches, or the start of the server
 ALONE = (
     "cli/", "client.py", "machines/", "datasets/", "web/wording.py", "web/serve.py",
-    "workbench/collections.py", "workbench/search/tune.py", "formats/weights.py",
-    "workbench/search/train_ranker.py", "ltr/training.py", "workbench/files/backup.py",
-    "workbench/categories/build.py", "workbench/categories/propose.py",
-    "workbench/categories/report.py", "workbench/learning/stream.py",
+    "workbench/collections.py", "formats/weights.py", "workbench/files/backup.py",
+    "workbench/categories/build.py", "workbench/learning/stream.py",
     "workbench/learning/options.py", "workbench/search/runs.py",
 )  # fmt: skip
 ALONE_IN = {
+    "workbench/categories/propose.py": {"to take one: classmark", "NUMBER ["},
     "web/guard/gate.py": {"--behind-proxy ", "--role admin", "--certificate", "--name"},
     "workbench/deciding/decide.py": {"--over "},
     "workbench/deciding/history.py": {"classmark undo NUMBER"},
@@ -40,7 +39,8 @@ ALONE_IN = {
     "workbench/examples/searches.py": {"classmark like --ex", "classmark screen"},
     "workbench/learning/fit.py": {"--select chooses"},
     "workbench/search/index.py": {"name it with --project ", "index FILE --to "},
-    "workbench/search/rankers.py": {"classmark search orders by", "none yet"},
+    "workbench/search/rankers.py": {"none yet"},
+    "workbench/search/tune.py": {"--dataset NAME, or a project", "--queries FILE and "},
     "workbench/search/search.py": {
         "--model", "--weight", "--feedback", "--prior", "--ranker needs", "--workers",
         "--set",

@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import isfinite, nan
 from pathlib import Path
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 from classmark.corpus.documents import Document
 from classmark.formats import guess_format, read_records, some_of
@@ -93,9 +93,15 @@ def judgment_format(path: Path | str) -> str:
 
 
 def _read_grades(path: Path | str) -> Iterator[Judgment]:
-    """Yield ``query document grade``, or TREC's four columns; a header may be there."""
     is_table = plain_name(path).suffix in TABLES
-    file = rows(path) if is_table else lines(path, blank=False)
+    return graded_lines(rows(path) if is_table else lines(path, blank=False))
+
+
+def graded_lines(file: Numbered[Any]) -> Iterator[Judgment]:
+    """Yield ``query document grade``, or TREC's four columns; a header may be there.
+
+    file : lines, or rows of cells.
+    """
     for at, (_, line) in enumerate(file):
         row = line.split() if isinstance(line, str) else line
         row = row[0].split() if len(row) == 1 else row

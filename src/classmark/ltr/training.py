@@ -46,7 +46,7 @@ from classmark.ltr.learners import (
 )
 from classmark.ltr.nonlinear import RankBoost, RankNet
 from classmark.measures import parse, randomisation_test
-from classmark.problems import Mistake
+from classmark.problems import Mistake, worded
 from classmark.progress import track
 
 CANDIDATES = 100
@@ -487,10 +487,11 @@ def fit_preferred(
         rows.append(block.rows)
         base += len(block.rows)
     if not pairs:
-        raise Mistake(
-            "no click prefers one candidate to another: log more searches "
-            "(classmark search --log) and what is opened (classmark click)"
+        remedy = worded(
+            "log more searches (classmark search --log) and what is opened "
+            "(classmark click)"
         )
+        raise Mistake(f"no click prefers one candidate to another: {remedy}")
     winners, losers = np.array(pairs, np.int64).T
     ranker = learner.make(price)
     if not hasattr(ranker, "fit_preferences"):

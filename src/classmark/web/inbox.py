@@ -10,13 +10,30 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import BaseModel, Field
 
 from classmark.problems import Mistake
-from classmark.web.fields import NO_NUL, Body, Id, Number, answer, calls
+from classmark.web.fields import (
+    MISSING,
+    NO_NUL,
+    Body,
+    CallAnswer,
+    Id,
+    Ids,
+    Number,
+    answer,
+    calls,
+    require_document,
+)
 from classmark.web.guard.auth import Classifier, Reader
 from classmark.web.render import address, page, redirect
 from classmark.workbench.deciding import inbox as inboxes
 from classmark.workbench.deciding.history import values_of
 from classmark.workbench.deciding.inbox import Filters, Guessed
 from classmark.workbench.deciding.queue import ORDERS
+from classmark.workbench.deciding.suggest import (
+    PRECISION,
+    PlacedDocument,
+    placed,
+    places_in_words,
+)
 
 pages = APIRouter()
 api = calls("decide")
@@ -38,6 +55,7 @@ SHOW_WORDS = {
     "disagreed": "Disagreed",
     "all": "All",
 }
+MOST_SURE = 0.99
 LEAST = (0.99, 0.95, 0.9, 0.8)
 
 
@@ -117,11 +135,25 @@ def accept_page(
     )  # fmt: skip
 
 
+@pages.get("/inbox/place")
+def place_page(
+    me: Classifier, precision: Annotated[float, Query(gt=0, le=MOST_SURE)] = 0.95
+) -> HTMLResponse:
+    """The places in the tree that are sure, to be accepted at once."""
+    offered = inboxes.offer_places(me.desk, me.name, precision)
+    return page(
+        me, "Inbox", "inbox_place.html", title="Place what is sure", offer=offered,
+        picks=[json.dumps(guess) for _, guess in offered.rows], levels=LEAST,
+        leaves=[not me.desk.tree.children(guess.category) for _, guess in offered.rows],
+    )  # fmt: skip
+
+
 @pages.post("/inbox/accept")
 def accept_form(
     me: Classifier,
     pick: Annotated[list[str], Form(default_factory=list, max_length=200)],
     least: Annotated[float, Form(gt=0, le=1)] = 0.95,
+    places: Annotated[bool, Form()] = False,
 ) -> RedirectResponse:
     """Accept the guesses that were ticked."""
     try:
@@ -131,7 +163,7 @@ def accept_form(
         ]
     except (ValueError, TypeError) as problem:
         raise Mistake("pick: send the guesses as the page has them") from problem
-    accepted = inboxes.accept(me.desk, me.name, guesses, least)
+    accepted = inboxes.accept(me.desk, me.name, guesses, least, places=places)
     message = f"accepted {len(accepted.numbers)} documents"
     if accepted.left:
         message += f"; {len(accepted.left)} were decided by others meanwhile"
@@ -167,10 +199,22 @@ class GuessBody(Body):
 
 
 class AcceptBody(Body):
-    """The guesses that are right."""
+    """The guesses that are right; places : they are places, ``least`` the precision."""
 
     guesses: list[GuessBody] = Field(min_length=1, max_length=inboxes.ACCEPTED_AT_ONCE)
     least: Least
+    places: bool = False
+
+
+class PlaceBody(Body):
+    """Documents to put in the tree; none: so many of those that wait, as ``top`` says.
+
+    precision : how many of those placed are to be right.
+    """
+
+    documents: Ids = ()
+    precision: Annotated[float, Field(gt=0, le=MOST_SURE)] = PRECISION
+    top: Annotated[int, Field(ge=1, le=inboxes.PLACED_AT_ONCE)] = 20
 
 
 answer(
@@ -179,6 +223,15 @@ answer(
     holder=Annotated[str, Field(description="who has it open")],
 )
 answer(inboxes.Inbox, "filters")
+PlaceAnswer = answer(
+    PlacedDocument,
+    doc="""The place of a document: a "leaf", an "inner" category, or "left".
+
+    category, path : null and empty where it is left to the expert;  version : of the
+    document, as ``/accept`` takes it.
+    """,
+    kind=str, category=str | None, path=list[str], probability=float,
+)  # fmt: skip
 OfferAnswer = answer(
     inboxes.Offer,
     "rows",
@@ -216,4 +269,21 @@ def offer(me: Classifier, query: Annotated[OfferQuery, Query()]) -> Any:
 def accept(me: Classifier, body: AcceptBody) -> inboxes.Accepted:
     """Assign each document the category guessed, where nobody decided it meanwhile."""
     guesses = [Guessed(**guess.model_dump()) for guess in body.guesses]
-    return inboxes.accept(me.desk, me.name, guesses, body.least)
+    return inboxes.accept(me.desk, me.name, guesses, body.least, places=body.places)
+
+
+class Places(CallAnswer):
+    """Where documents were put; note : how far to rely on it."""
+
+    places: list[PlaceAnswer]  # type: ignore[valid-type]
+    note: str
+
+
+@api.post("/place", responses=MISSING)
+def place(me: Reader, body: PlaceBody) -> Places:
+    """Put documents at a leaf, higher up, or leave them to the expert; say it only."""
+    for document in body.documents:
+        require_document(me.desk, document)
+    places = placed(me.desk, body.documents, body.precision, body.top)
+    note = places_in_words(places, body.precision)
+    return Places.model_validate({"places": places, "note": note})

@@ -28,8 +28,7 @@ from classmark.workbench.search.search import (
     search_state,
     warm_index,
 )
-from classmark.workbench.team.desk import Desk
-from classmark.workbench.team.jobs import DONE, Job
+from classmark.workbench.team.jobs import DONE
 
 pages = APIRouter(prefix="/search")
 api = fields.calls("search")
@@ -66,7 +65,7 @@ class SearchAddress(BaseModel):
 @pages.get("")
 def search_page(me: Reader, query: Annotated[SearchAddress, Query()]) -> HTMLResponse:
     """Find documents, best first."""
-    hits, wrong, job = None, "", _last_indexing(me.desk)
+    hits, wrong, job = None, "", me.desk.jobs.last(JOB)
     standing = search_state(me.desk)
     if query.q.strip() and standing.ready:
         try:
@@ -86,7 +85,7 @@ def search_page(me: Reader, query: Annotated[SearchAddress, Query()]) -> HTMLRes
 @pages.get("/jobs")
 def job_part(me: Reader) -> HTMLResponse:
     """How far the indexing is: a piece of the page."""
-    job = _last_indexing(me.desk)
+    job = me.desk.jobs.last(JOB)
     if job is None:
         raise Mistake("nothing was indexed since the server began: load the page again")
     return fragment("search_job.html", job=job)
@@ -106,10 +105,6 @@ def index_form(
     """Make the index, or bring it up to date."""
     start_indexing(me.desk, me.name, positions=True if positions else None)
     return redirect("/search", q=q)
-
-
-def _last_indexing(desk: Desk) -> Job | None:
-    return next((job for job in reversed(list(desk.jobs)) if job.name == JOB), None)
 
 
 class SearchBody(fields.Body):

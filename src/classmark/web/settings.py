@@ -8,7 +8,7 @@ from fastapi import APIRouter, FastAPI, Form, Path
 from fastapi.concurrency import run_in_threadpool
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse, JSONResponse, Response
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from classmark import __version__
 from classmark.problems import Mistake
@@ -204,13 +204,26 @@ def described(app: FastAPI) -> dict[str, Any]:
     return description
 
 
-JobAnswer = fields.answer(
+JOB: dict[str, Any] = {
+    "name": Annotated[str, Field(examples=["train"])],
+    "state": Annotated[str, Field(examples=["running"])],
+}
+JobResult = fields.answer(
     Job,
-    "result",
     "thread",
-    name=Annotated[str, Field(examples=["train"])],
-    state=Annotated[str, Field(examples=["running"])],
+    model_name="JobResult",
+    doc="""A job, and what came of it.
+
+    result : figures by name, with a ``table``, where the job measured something;  said
+    : in words.
+    """,
+    result=Annotated[
+        dict[str, Any] | None,
+        BeforeValidator(lambda value: value if isinstance(value, dict) else None),
+    ],
+    **JOB,
 )
+JobAnswer = fields.answer(Job, "result", "thread", **JOB)
 JobsAnswer = fields.listing(
     "JobsAnswer", "The jobs since the server began, newest first.", jobs=Job
 )
@@ -262,9 +275,9 @@ def list_jobs(me: Reader) -> Any:
     return {"jobs": list(me.desk.jobs)[::-1]}
 
 
-@work_api.get("/jobs/{number}", responses=fields.MISSING)
+@work_api.get("/jobs/{number}", responses=fields.MISSING, response_model=JobResult)
 def read_job(me: Reader, number: Annotated[int, Path(ge=0, le=fields.LARGEST)]) -> Job:
-    """How far a job is."""
+    """How far a job is, and what came of it."""
     with or_missing():
         return me.desk.jobs.get(number)
 

@@ -15,7 +15,8 @@ from classmark.taxonomy.tree import Category
 from classmark.web import fields
 from classmark.web.guard.auth import Admin, Caller, Reader
 from classmark.web.render import fragment, page, redirect
-from classmark.workbench.categories import edit
+from classmark.web.reports import PRUNE, REPORT, proposed_below, work_of
+from classmark.workbench.categories import edit, propose
 from classmark.workbench.categories.browse import level_of, node_of, overview, tree_to
 from classmark.workbench.categories.edit import TaxonomyChange, carry_out, foresee
 from classmark.workbench.categories.find import find_categories
@@ -132,6 +133,25 @@ def undo_form(
     return _onward(at if at in me.desk.categories else "", saved.said)
 
 
+@pages.post("/taxonomy/accept")
+def accept_form(
+    me: Admin,
+    category: FormText,
+    number: Annotated[int, Form(ge=1, le=1000)],
+    new: FormText = "",
+    label: FormText = "",
+) -> Response:
+    """Make a proposal a category."""
+    names = {"id_": new.strip() or None, "label": label.strip() or None}
+    try:
+        logged = _accepted(me, category, number, names)
+    except DamagedFolder:
+        raise
+    except Mistake as mistake:
+        return _refused(me, ChangeFields(act="accept", category=category), mistake)
+    return _onward(category, logged.said, logged.numbers[0])
+
+
 @pages.get("/taxonomy/{category:path}")
 def category_page(_: Reader, category: str) -> RedirectResponse:
     """A category by its id in the path."""
@@ -146,7 +166,9 @@ def _shown(me: Caller, at: str, **values: Any) -> HTMLResponse:
         me, "Taxonomy", "taxonomy.html",
         title="Taxonomy" if node is None else node.twig.category.name,
         level=tree_to(me.desk, at or None), node=node, at=at,
-        whole=None if at else overview(me.desk), **values,
+        whole=None if at else overview(me.desk), **proposed_below(me.desk, at),
+        works=[] if at else [work_of(me.desk, name) for name in (REPORT, PRUNE)],
+        **values,
     )  # fmt: skip
 
 
@@ -386,6 +408,31 @@ def preview(me: Admin, body: PreviewBody) -> PreviewAnswer:
     """What a change would do, in sentences; nothing is written."""
     says = foresee(me.desk, TaxonomyChange(**body.model_dump()))
     return PreviewAnswer(says=list(says))
+
+
+class AcceptProposalBody(fields.Body):
+    """A proposal of those below a category; id, label : other ones, if any."""
+
+    category: fields.Id
+    number: Annotated[int, Field(ge=1, le=1000)]
+    id: fields.Id | None = None
+    label: fields.Note | None = None
+
+
+@api.post("/categories/accept", status_code=201, responses=fields.MISSING)
+def accept_proposal(me: Admin, body: AcceptProposalBody) -> Logged:
+    """Make a proposal a category below; its documents move there."""
+    fields.category_named(me.desk, body.category)
+    names = {"id_": body.id, "label": body.label}
+    return _accepted(me, body.category, body.number, names)
+
+
+def _accepted(
+    me: Caller, category: str, number: int, names: dict[str, str | None]
+) -> Logged:
+    return me.desk.write(
+        lambda project: propose.accept(project, category, number, **names, who=me.name)
+    )
 
 
 def _answered(desk: Desk, id_: str) -> CategoryAnswer:

@@ -84,6 +84,10 @@ WORDS: Mapping[str, tuple[str, str]] = {
         "add it on the page Taxonomy",
         "add it with POST /categories",
     ),
+    "run classmark taxonomy propose {node}": (
+        "have daughters proposed on the category's page",
+        "call POST /categories/propose",
+    ),
     SAY: (
         "choose a category, or set the document aside",
         "give assign, primary, reject, unsure, remove, over or aside",
@@ -126,12 +130,34 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "--ranker": ("a ranker", "ranker"),
     "--explain": ("what a score is made of", "what a score is made of"),
     "take it out with classmark rank use none": (
-        "have it taken out of service",
-        "have it taken out of service",
+        "have it taken out of service (Settings, Search order)",
+        "take it out with PUT /rankers/service",
     ),
     "train one again with classmark rank train": (
-        "have one trained again",
-        "have one trained again",
+        "have one trained again (Settings, Search order)",
+        "train one again with POST /rankers",
+    ),
+    "classmark rank use {number} puts it there all the same": (
+        "Put in service puts it there all the same",
+        "PUT /rankers/service with the number {number} puts it there all the same",
+    ),
+    "log searches with classmark search --log, and what is opened with classmark "
+    "click": (
+        "let searches and what is opened from them be kept (Settings, search.log)",
+        "let the setting search.log keep what POST /search and POST /click say",
+    ),
+    "log more searches (classmark search --log) and what is opened (classmark click)": (
+        "let more searches and what is opened from them be kept",
+        "let more of POST /search and POST /click be kept",
+    ),
+    "give --queries FILE and --qrels FILE, or --dataset NAME for those of a known "
+    "collection": (
+        "give queries and judgments of them",
+        "give queries and qrels",
+    ),
+    "give --parameter b=0:1:0.05": (
+        "give one, as in b=0:1:0.05",
+        'give parameters, as in {{"b": "0:1:0.05"}}',
     ),
     "search with --ranker none": (
         "order by the model alone",

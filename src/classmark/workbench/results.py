@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 Cell = str | int | float | None
 
@@ -49,6 +50,20 @@ class Table:
     def facts(self) -> dict[str, object]:
         """What a program reads of it: how people see the columns is left out."""
         return {"title": self.title, "rows": list(self.rows), "note": self.note}
+
+
+class WorkResult(NamedTuple):
+    """What came of some work: in words, and by name, for programs."""
+
+    said: str
+    facts: Mapping[str, Any]
+
+
+def as_result(table: Table, facts: Mapping[str, Any] | None = None) -> WorkResult:
+    """A table as the result of a job, with more facts; said : or else its note."""
+    facts = facts or {}
+    said = str(facts.get("said") or table.note)
+    return WorkResult(said, {**facts, "table": table.facts()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +199,25 @@ class Logged:
     said: str
     learned: Learned | None = None
     later: str = ""
+
+
+def plain(value: Any) -> Any:
+    """What a program reads: named tuples as dictionaries, arrays as lists, NaN as None.
+
+    >>> plain({1: (0.5, float("nan")), "plot": Path("a.svg")})
+    {'1': [0.5, None], 'plot': 'a.svg'}
+    """
+    if hasattr(value, "_asdict"):
+        return plain(value._asdict())
+    if isinstance(value, Mapping):
+        return {str(name): plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, float) and not isfinite(value):
+        return None
+    return str(value) if isinstance(value, Path) else value
 
 
 def in_percent(probability: float) -> str:

@@ -4,6 +4,7 @@ PAGES = {
     "inbox": "/inbox",
     "inbox of decided ones": "/inbox?show=decided",
     "bulk accept": "/inbox/accept",
+    "places": "/inbox/place?precision=0.8",
     "decide": "/decide",
     "taxonomy": "/taxonomy",
     "a category": "/taxonomy?at=place.shore.fishing",
@@ -15,5 +16,7 @@ PAGES = {
     "agreement": "/progress/agreement",
     "files": "/files",
     "settings": "/settings",
+    "search order": "/settings/search",
+    "links": "/settings/search/links",
     "nowhere": "/nowhere",
 }

@@ -123,6 +123,29 @@ def test_categories_searches_and_work(caller, desk):
     assert caller.job(job["id"])["state"] == "done"
 
 
+def test_work_of_the_command_line_is_begun_and_waited_for(caller, desk):
+    report = caller.wait(caller.start("categories/report"))
+    assert report["result"]["leaves"] == 4
+    caller.wait(caller.start("categories/propose", category="bees", clusters=2))
+    first, _ = caller.proposals("bees")
+    caller.accept_proposal("bees", 1, id="hives")
+    labels = desk.store.labels()
+    assert {next(iter(labels[id_])) for id_ in first["documents"]} == {"hives"}
+    judged = {"queries": {"1": "honey"}, "qrels": {"1": {"bees-1": 1}}}
+    tuned = caller.wait(caller.start("tune", **judged, parameters={"b": [0.1, 0.9]}))
+    assert len(tuned["result"]["table"]["rows"]) == 2
+    assert caller.rankers() == []
+    assert caller.use_ranker(None)["number"] is None
+    assert caller.pagerank(links=[["a", "b"]], top=1)["rows"][0]["id"] == "b"
+    with pytest.raises(Refused, match="links to another"):
+        caller.pagerank(damping=0.5)
+    with pytest.raises(Refused, match="nothing was clicked yet") as failed:
+        caller.wait(caller.start("rankers", clicks=True))
+    assert "search.log" in failed.value.remedy
+    with pytest.raises(Refused, match="where to stop in a tree"):
+        caller.place("bees-1", precision=0.9)
+
+
 def test_a_refusal_is_raised_with_what_to_do(caller):
     with pytest.raises(Refused) as told:
         caller.decide("none", assign=["bees"])

@@ -37,7 +37,10 @@ MANNER = settings(
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
-ENDLESS = ("/events", "/train", "/evaluate", "/rebuild", "/index", "/backup")
+ENDLESS = (
+    "/events", "/train", "/evaluate", "/rebuild", "/index", "/backup", "/report",
+    "/prune", "/propose", "/rankers", "/tune",
+)  # fmt: skip
 REAL = {
     "document": ["new-0", "new-1", "bees-1", "bread-2"],
     "category": ["bees", "bread", "birds"],

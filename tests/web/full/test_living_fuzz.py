@@ -31,7 +31,10 @@ CHECKS = [
     content_type_conformance,
     response_schema_conformance,
 ]
-LONG = ("/train", "/evaluate", "/rebuild", "/index", "/backup", "/learn", "/import")
+LONG = (
+    "/train", "/evaluate", "/rebuild", "/index", "/backup", "/learn", "/import",
+    "/report", "/prune", "/propose", "/rankers", "/tune",
+)  # fmt: skip
 OFTEN = ("/decide", "/undo", "/redo", "/correct", "/accept", "/like", "/categories")
 POOLS = {  # where the value of a field or parameter is taken from: names in answers
     "document": ("document", "id"),
@@ -153,6 +156,15 @@ def sensible(path, living):
         "/api/v1/categories/move": {"category": category, "under": other},
         "/api/v1/categories/preview": {
             "act": act, "category": category, "to": other, **new
+        },
+        "/api/v1/categories/propose": {"category": category},
+        "/api/v1/categories/accept": {"category": category, "number": 1},
+        "/api/v1/place": {"documents": [document]},
+        "/api/v1/rankers/service": {"number": random.choice([None, 1])},
+        "/api/v1/pagerank": {"links": [["a", "b"]]},
+        "/api/v1/tune": {
+            "queries": {"1": text}, "qrels": {"1": {document: 1}},
+            "parameters": {"b": [0.3, 0.6]},
         },
         "/api/v1/settle": {"document": document, "labels": [category]},
         "/api/v1/settings": {"settings": {"learning.c": random.choice(["1", "x"])}},

@@ -78,7 +78,15 @@ def is_a_question(path):
     return path.rpartition("/")[2] in QUESTIONS
 
 
-QUESTIONS = {"suggest", "suggest-batch", "batch", "search", "detect-language"}
+QUESTIONS = {
+    "suggest",
+    "suggest-batch",
+    "batch",
+    "search",
+    "place",
+    "pagerank",
+    "detect-language",
+}
 
 
 @pytest.mark.parametrize("path", ["/openapi.json", "/decide", "/api/v1/x", "/docs"])

@@ -19,7 +19,7 @@ from classmark.clusters.kmeans import (
     choose_n_clusters,
     name_clusters,
 )
-from classmark.problems import Mistake
+from classmark.problems import Mistake, worded
 from classmark.taxonomy.tree import Category
 from classmark.workbench.categories.edit import split
 from classmark.workbench.examples.example_search import Explainer
@@ -59,7 +59,12 @@ class Proposal:
 
 
 def propose(
-    project: Project, node: str, *, k: int | None = None, method: str = "kmeans"
+    project: Project,
+    node: str,
+    *,
+    k: int | None = None,
+    method: str = "kmeans",
+    who: str = "",
 ) -> list[Proposal]:
     """Cluster the documents that are in a category itself, not in those below it.
 
@@ -82,7 +87,7 @@ def propose(
     clusters = _clustered(rows, k, method)
     proposals = list(_described(project, node, collection, ids, rows, clusters))
     store.note_event(
-        PROPOSED, whoami(), node=store.number_of(node), method=method,
+        PROPOSED, who or whoami(), node=store.number_of(node), method=method,
         proposals=[asdict(proposal) for proposal in proposals],
     )  # fmt: skip
     return proposals
@@ -254,24 +259,34 @@ def _digest(store: Store, documents: Sequence[str]) -> str:
     return digest.hexdigest()
 
 
+def proposals_below(store: Store, node: str) -> list[Proposal]:
+    """What was proposed last below a category; empty where nothing was."""
+    event = store.last_event(PROPOSED, node=store.number_of(node))
+    proposals: list[dict[str, Any]] = event.get("proposals", [])
+    return [
+        Proposal(**each | {k: tuple(v) for k, v in each.items() if isinstance(v, list)})
+        for each in proposals
+    ]
+
+
+def _remedy(node: str) -> str:
+    return worded("run classmark taxonomy propose {node}", node=node)
+
+
 def _proposal(store: Store, node: str, number: int) -> Proposal:
-    proposals = store.last_event(PROPOSED, node=store.number_of(node)).get("proposals")
+    proposals = proposals_below(store, node)
     if not proposals:
-        raise Mistake(
-            f"nothing is proposed below {node!r}: run classmark taxonomy propose {node}"
-        )
+        raise Mistake(f"nothing is proposed below {node!r}: {_remedy(node)}")
     if not 1 <= number <= len(proposals):
         raise Mistake(
             f"there is no proposal {number} below {node!r}: give a number from 1 to "
             f"{len(proposals)}"
         )
-    fields: dict[str, Any] = proposals[number - 1]
-    lists = {k: tuple(v) for k, v in fields.items() if isinstance(v, list)}
-    return Proposal(**fields | lists)
+    return proposals[number - 1]
 
 
 def _require_unchanged(store: Store, node: str, chosen: Proposal) -> None:
-    remedy = f"run classmark taxonomy propose {node} again"
+    remedy = f"{_remedy(node)} again"
     labelled = _labelled(store, node)
     gone = [id_ for id_ in chosen.documents if id_ not in labelled]
     if gone:

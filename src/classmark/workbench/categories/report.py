@@ -28,10 +28,10 @@ from classmark.hierarchies.report import (
     feature_counts,
     taxonomy_report,
 )
-from classmark.problems import Mistake
+from classmark.problems import Mistake, worded
 from classmark.workbench.learning.fit import TEST, labelled, new_vectorizer, part_of
 from classmark.workbench.project import Project
-from classmark.workbench.results import FACTS, Cell, Column, Evaluated, Table
+from classmark.workbench.results import FACTS, Cell, Column, Evaluated, Table, plain
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -85,7 +85,7 @@ def report_taxonomy(project: Project) -> Evaluated:
     ]
     table = Table(f"Taxonomy of {project.settings.name}", rows, report.why, FACTS)
     plot = None if X is None else _plotted(project, tree, X, y)
-    facts = {field.name: _plain(report[field.name]) for field in fields(report)}
+    facts = {field.name: plain(report[field.name]) for field in fields(report)}
     return Evaluated(table, plot, facts=facts)
 
 
@@ -168,14 +168,14 @@ def train_meta(
 def _node_trials(project: Project, base: str) -> NodeTrials:
     tree, X, y = _material(project)
     if X is None:
-        raise _unlabelled(project)
+        raise _unlabelled()
     return try_nodes(tree, X, y, NodeLearner(base))
 
 
-def _unlabelled(project: Project) -> Mistake:
+def _unlabelled() -> Mistake:
     return Mistake(
-        f"{project.folder} has no labelled documents to try a pruned tree on: "
-        "import some with labels (classmark import FILE)"
+        "there are no labelled documents to try a pruned tree on: import some with "
+        f"labels {worded('(classmark import FILE)')}"
     )
 
 
@@ -204,12 +204,12 @@ def try_pruning(
     options = PruningOptions(policy, share, bold)
     tree, X, y = _material(project)
     if X is None:
-        raise _unlabelled(project)
+        raise _unlabelled()
     trial = pruning_report(tree, X, y, options, NodeLearner(base))
     title = f"Taxonomy of {project.settings.name}, pruned by {policy}"
     facts = {
-        "before": _plain(trial.before),
-        "after": _plain(trial.after),
+        "before": plain(trial.before),
+        "after": plain(trial.after),
         "p": trial.chance.p_value,
         "trained": trial.trained,
         "tested": trial.tested,
@@ -228,8 +228,8 @@ def _material(project: Project) -> tuple[Taxonomy, csr_matrix | None, list[Any]]
     tree = project.tree
     if not len(tree):
         raise Mistake(
-            f"{project.folder} has no categories: bring some in with "
-            "classmark taxonomy import FILE"
+            "there are no categories: bring some in "
+            f"{worded('with classmark taxonomy import FILE')}"
         )
     records = [r for r in labelled(project) if part_of(r) != TEST]
     if not records:
@@ -273,12 +273,3 @@ def _by_rank(values: Any) -> tuple[Any, Any]:
     sizes = np.sort(np.asarray(values))[::-1]
     sizes = sizes[sizes > 0]
     return np.arange(1, len(sizes) + 1), sizes
-
-
-def _plain(value: Any) -> Any:
-    """Named tuples as dictionaries, however deep."""
-    if hasattr(value, "_asdict"):
-        return {name: _plain(part) for name, part in value._asdict().items()}
-    if isinstance(value, dict):
-        return {str(name): _plain(part) for name, part in value.items()}
-    return [_plain(part) for part in value] if isinstance(value, tuple) else value

@@ -27,6 +27,7 @@ from classmark.workbench.deciding.queue import (
     require_order,
     shuffled,
 )
+from classmark.workbench.deciding.suggest import PlacedDocument, placed
 from classmark.workbench.results import Logged, in_percent
 
 if TYPE_CHECKING:
@@ -320,34 +321,88 @@ def offer(desk: Desk, who: str, filters: Filters, least: float) -> Offer:
     return Offer(pairs, least, len(sure), wrong, len(desk.guesses.best), decisions)
 
 
-def accept(desk: Desk, who: str, guesses: Sequence[Guessed], least: float) -> Accepted:
+PLACED_AT_ONCE = 1000  # waiting documents that are put in the tree, at most
+
+
+def offer_places(desk: Desk, who: str, precision: float) -> Offer:
+    """Where waiting documents can be put for sure, the likeliest place first.
+
+    precision : how many of those placed are to be right. Of the documents that have
+    waited longest, without those that others have open.
+    """
+    places = placed(desk, (), precision, PLACED_AT_ONCE)
+    sure = [
+        put
+        for put in sorted(places, key=lambda put: -(put.probability or 0.0))
+        if put.category and desk.claims.holder(put.document) in {"", who}
+    ]
+    shown = sure[:ACCEPTED_AT_ONCE]
+    ids = list(dict.fromkeys(put.document for put in shown))
+    rows = dict(zip(ids, rows_of(desk, ids), strict=True))
+    pairs = tuple(_with_place(rows[put.document], put) for put in shown)
+    wrong = sum(1 - (put.probability or 0.0) for put in shown)
+    model = desk.require_model()
+    decisions = 0 if model.calibrator is None else int(model.calibrator.decisions_)
+    looked_at = len({put.document for put in places})
+    return Offer(pairs, precision, len(sure), wrong, looked_at, decisions)
+
+
+def _with_place(row: InboxRow, put: PlacedDocument) -> tuple[InboxRow, Guessed]:
+    chance, category = put.probability, put.category or ""
+    likely = put.kind if chance is None else f"{in_percent(chance)} likely"
+    shown = replace(
+        row, guess=put.path, category=category, likely=likely, probability=chance
+    )
+    return shown, Guessed(row.id, category, chance or 0.0, put.version)
+
+
+def accept(
+    desk: Desk,
+    who: str,
+    guesses: Sequence[Guessed],
+    least: float,
+    *,
+    places: bool = False,
+) -> Accepted:
     """Assign each document the category guessed, where nobody decided it meanwhile.
 
-    All of it is on disk when this returns, or nothing.
+    places : the guesses are places, and ``least`` is how many are to be right. All of
+    it is on disk when this returns, or nothing.
     """
+    together = _by_document(guesses)
+    folder = desk.models.current()
+    model = UNTRAINED if folder is None else folder.name
+    sure = f"{100 * least:g} %"
+    note = f"accepted at once, {sure} likely or more"
+    if places:
+        note = f"placed at once, {sure} of such places are to be right"
+
+    def write(project: Project) -> dict[str, Logged]:
+        done: dict[str, Logged] = {}
+        for id_, same in together.items():
+            if not acts_since(project.store, id_, min(each.version for each in same)):
+                seen = {g.category: Seen(model, 1, g.score) for g in same}
+                decision = Decision(assign=tuple(seen), note=note)
+                done[id_] = decide(project, id_, decision, seen, who, together=True)
+        return done
+
+    done = desk.write(write)
+    for id_, logged in done.items():
+        desk.after_write([id_], who, logged, [g.category for g in together[id_]])
+    numbers = tuple(logged.numbers[0] for logged in done.values())
+    left = tuple(id_ for id_ in together if id_ not in done)
+    return Accepted(numbers, left)
+
+
+def _by_document(guesses: Sequence[Guessed]) -> dict[str, list[Guessed]]:
+    """The guesses of each document; none at all, or too many, are refused."""
     if not guesses:
         raise Mistake("no document is ticked: tick those whose guess is right")
     if len(guesses) > ACCEPTED_AT_ONCE:
         raise Mistake(
             f"at most {ACCEPTED_AT_ONCE} documents are accepted at once: tick fewer"
         )
-    folder = desk.models.current()
-    model = UNTRAINED if folder is None else folder.name
-    note = f"accepted at once, {100 * least:g} % likely or more"
-
-    def write(project: Project) -> dict[Guessed, Logged]:
-        done: dict[Guessed, Logged] = {}
-        for guess in guesses:
-            id_, category, score, version = guess
-            if not acts_since(project.store, id_, version):
-                decision = Decision(assign=(category,), note=note)
-                seen = {category: Seen(model, 1, score)}
-                done[guess] = decide(project, id_, decision, seen, who, together=True)
-        return done
-
-    done = desk.write(write)
-    for guess, logged in done.items():
-        desk.after_write([guess.document], who, logged, [guess.category])
-    numbers = tuple(logged.numbers[0] for logged in done.values())
-    left = tuple(guess.document for guess in guesses if guess not in done)
-    return Accepted(numbers, left)
+    together: dict[str, list[Guessed]] = {}
+    for guess in guesses:
+        together.setdefault(guess.document, []).append(guess)
+    return together

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import islice
 from math import inf
 from pathlib import Path
@@ -21,6 +22,7 @@ from classmark.problems import Mistake
 from classmark.rankers.calibration import ENOUGH
 from classmark.ranking import order as ranked
 from classmark.taxonomy.tree import ACTIVE, path_names
+from classmark.workbench.deciding.decide import version_of
 from classmark.workbench.learning.models import how_to_place
 from classmark.workbench.results import Cell, Explained, Place, Table
 
@@ -97,12 +99,20 @@ BELONGS = "belongs"  # the kind of a place whose score is above its threshold
 CELLS = 1 << 23  # scores held at once: 64 MiB
 
 
-def place(
+@dataclass(frozen=True, slots=True)
+class PlacedDocument(Place):
+    """The place of a document; version : its last act then."""
+
+    document: str
+    version: int
+
+
+def placed(
     project: Project,
     documents: Sequence[str] = (),
     precision: float = PRECISION,
     top: int = 20,
-) -> Table:
+) -> list[PlacedDocument]:
     """Put documents in the tree, as deep as can be said; without names, those waiting.
 
     Where the model has thresholds, a document goes to every category that belongs, and
@@ -117,32 +127,54 @@ def place(
         chosen = list(islice(store.undecided(), top or None))
     texts = [project.text_of(Record(document)) for document in chosen]
     places = all_places(project, texts, precision)
+    return [
+        PlacedDocument(
+            put.kind, put.category, put.path, put.probability,
+            document.id, version_of(store, document.id),
+        )
+        for document, each in zip(chosen, places, strict=True)
+        for put in each
+    ]  # fmt: skip
+
+
+def place(
+    project: Project,
+    documents: Sequence[str] = (),
+    precision: float = PRECISION,
+    top: int = 20,
+) -> Table:
+    """The places of documents, as ``placed`` finds them."""
+    places = placed(project, documents, precision, top)
     rows: list[dict[str, Cell]] = [
         {
-            "document": document.id,
+            "document": put.document,
             "kind": put.kind,
             "category": put.category,
             "place": " › ".join(put.path) or None,
             "probability": put.probability,
         }
-        for document, each in zip(chosen, places, strict=True)
-        for put in each
+        for put in places
     ]
-    note = "no document is waiting: every one is decided or set aside"
-    if places:
-        count = Counter(each[0].kind for each in places)
-        note = (
-            f"{count['leaf']} at a leaf, {count['inner']} higher up, {count['left']} "
-            "left to the expert"
+    return Table("Places", rows, places_in_words(places, precision))
+
+
+def places_in_words(places: Sequence[PlacedDocument], precision: float) -> str:
+    """How many documents were put where, and how far to rely on it."""
+    if not places:
+        return "no document is waiting: every one is decided or set aside"
+    count = Counter({put.document: put.kind for put in places}.values())
+    note = (
+        f"{count['leaf']} at a leaf, {count['inner']} higher up, {count['left']} "
+        "left to the expert"
+    )
+    if count[BELONGS]:
+        note = f"{count[BELONGS]} where categories belong, {note}"
+    if count["leaf"] or count["inner"] or not count[BELONGS]:
+        note += (
+            f"; {100 * precision:g} % of the documents placed are to be right: at a "
+            "right category or one above it"
         )
-        if count[BELONGS]:
-            note = f"{count[BELONGS]} where categories belong, {note}"
-        if count["leaf"] or count["inner"] or not count[BELONGS]:
-            note += (
-                f"; {100 * precision:g} % of the documents placed are to be right: at "
-                "a right category or one above it"
-            )
-    return Table("Places", rows, note)
+    return note
 
 
 def all_places(

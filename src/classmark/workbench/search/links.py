@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -51,8 +51,8 @@ def rank_documents(project: Project, reader: LinkReader, n: int = 20) -> Table:
     A, ids = graph_of(pages)
     if A.nnz == 0:
         raise Mistake(
-            f"{project.folder}: none of its {len(ids)} documents links to another: "
-            "import documents with links, or give a FILE with a link a line"
+            f"{project.settings.name}: none of its {len(ids)} documents links to "
+            "another: import documents with links, or give the links, one a line"
         )
     n_links = sum(len({to for to, _ in page.links}) for page in pages)
     rows = [
@@ -83,8 +83,18 @@ def _pages(project: Project) -> list[LinkedDocument]:
 
 def rank_edges(path: Path, reader: LinkReader, n: int = 20) -> Table:
     """Rank the pages of a file of ``source target`` lines; ``#`` begins a comment."""
+    return rank_links(track(_edges(path), f"reading {path}"), reader, n, path)
+
+
+def rank_links(
+    links: Iterable[tuple[str, str]],
+    reader: LinkReader,
+    n: int = 20,
+    path: Path = Path("links"),
+) -> Table:
+    """Rank the pages of some links, (source, target) each; path : where they are."""
     require_k(n, "page")
-    A, ids = graph_of_edges(track(_edges(path), f"reading {path}"))
+    A, ids = graph_of_edges(links)
     if A.nnz == 0:
         raise UnreadableFile(path, None, "no link: give a source and a target a line")
     return Table(f"Pages of {path.name} by links", _ranked(A, ids, reader, n), _note(A))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -87,20 +88,20 @@ def open_ranker(project: Project, number: int) -> Reranker:
     return open_reranker(_place(project, number))
 
 
-def use_ranker(project: Project, name: str) -> str:
+def use_ranker(project: Project, name: str, who: str = "") -> str:
     """Put a ranker into service, or take it out (``none``); say what holds now."""
-    rankers = project.rankers
+    rankers, who = project.rankers, who or whoami()
     if name == NONE:
         if (rankers.folder / "CURRENT").exists():
             rankers.take_out_of_service()
-            project.store.note_event("ranker", whoami(), number=None)
-        return "no ranker is in service: classmark search orders by the model alone"
+            project.store.note_event("ranker", who, number=None)
+        return "no ranker is in service: searches are ordered by the model alone"
     number = ranker_number(name)
     place = _place(project, number)
     open_reranker(place)
     rankers.put_in_service(place)
-    project.store.note_event("ranker", whoami(), number=number)
-    return f"ranker {number} is in service: classmark search orders by it"
+    project.store.note_event("ranker", who, number=number)
+    return f"ranker {number} is in service: searches are ordered by it"
 
 
 def ranker_number(name: str) -> int:
@@ -110,25 +111,66 @@ def ranker_number(name: str) -> int:
     return int(name)
 
 
+@dataclass(frozen=True, slots=True)
+class StoredRanker:
+    """A ranker, and how it compares on queries that it has not seen.
+
+    C : the price it was trained with;  source : judgments or clicks;  taught, held_out
+    : how many queries it learned from, and was compared on;  measure : what decided;
+    means : order → measure → mean;  chances : of each difference from the learned
+    order, if there were none;  queries : the measure of each, by order;  importance :
+    the share of each feature.
+    """
+
+    number: int
+    in_service: bool
+    learner: str
+    C: float
+    source: str
+    measure: str
+    taught: int
+    held_out: int
+    means: Mapping[str, Mapping[str, float]]
+    chances: Mapping[str, Mapping[str, float]]
+    queries: Sequence[Mapping[str, Cell]]
+    importance: Sequence[tuple[str, float]]
+    notes: tuple[str, ...]
+
+
+def stored_ranker(project: Project, number: int) -> StoredRanker:
+    """A ranker by its number, with what is remembered of its training."""
+    place = _place(project, number)
+    facts = open_reranker(place).facts
+    return StoredRanker(
+        number, place == project.rankers.current(), facts["learner"], facts["C"],
+        facts["from"], facts["measure"], facts["taught"], facts["held"],
+        facts["means"], facts["chances"], facts["queries"],
+        tuple((name, share) for name, share in facts["importance"]),
+        tuple(facts["notes"]),
+    )  # fmt: skip
+
+
+def stored_rankers(project: Project) -> list[StoredRanker]:
+    """All rankers, the oldest first."""
+    return [stored_ranker(project, number) for number in project.rankers.numbers()]
+
+
 def list_rankers(project: Project) -> Table:
     """List all rankers, with what they reached on held-out queries."""
     from classmark.ltr.training import MEASURES
 
-    current = project.rankers.current()
-    rows: list[dict[str, Cell]] = []
-    for number in project.rankers.numbers():
-        place = _place(project, number)
-        facts = open_reranker(place).facts
-        means: dict[str, dict[str, float]] = facts["means"]
-        row: dict[str, Cell] = {
-            "ranker": number,
-            "in service": "yes" if place == current else "",
-            "learner": facts["learner"],
-            "C": facts["C"],
-            "trained on": facts["taught"],
-            "held out": facts["held"],
+    rows: list[dict[str, Cell]] = [
+        {
+            "ranker": ranker.number,
+            "in service": "yes" if ranker.in_service else "",
+            "learner": ranker.learner,
+            "C": ranker.C,
+            "trained on": ranker.taught,
+            "held out": ranker.held_out,
+            **{name: ranker.means[LEARNED][name] for name in MEASURES},
         }
-        rows.append(row | {name: means[LEARNED][name] for name in MEASURES})
+        for ranker in stored_rankers(project)
+    ]
     note = "" if rows else "none yet: classmark rank train"
     return Table(f"Rankers of {project.settings.name}", rows, note)
 

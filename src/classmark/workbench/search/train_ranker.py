@@ -16,8 +16,8 @@ from classmark.ltr import normalise_per_query, training
 from classmark.ltr.features import Reranker, open_reranker, save_reranker
 from classmark.ltr.judged import order_measured, select_over_queries
 from classmark.measures import parse
-from classmark.problems import Mistake
-from classmark.workbench.results import Cell, Table
+from classmark.problems import Mistake, worded
+from classmark.workbench.results import Cell, Table, WorkResult, as_result
 from classmark.workbench.search import clicks, rankers
 from classmark.workbench.search.index import open_project_index
 from classmark.workbench.search.links import chances
@@ -27,8 +27,11 @@ from classmark.workbench.search.tune import Judgments, read_judged
 if TYPE_CHECKING:
     from classmark.index.index import Index
     from classmark.workbench.project import Project
+    from classmark.workbench.team.desk import Desk
+    from classmark.workbench.team.jobs import Job
 
 
+TRAINING, COMPARING = "rank train", "rank evaluate"  # jobs
 Grades = Mapping[str, Mapping[str, float]]
 
 
@@ -83,10 +86,11 @@ def judged_by_clicks(
         for document in seen.clicked:
             clicked.setdefault(seen.query, {})[document] = 1.0
     if not clicked:
-        raise Mistake(
-            "nothing was clicked yet: log searches with classmark search --log, and "
-            "what is opened with classmark click"
+        remedy = worded(
+            "log searches with classmark search --log, and what is opened with "
+            "classmark click"
         )
+        raise Mistake(f"nothing was clicked yet: {remedy}")
     grades, missing = _within(index, clicked)
     looks = clicks.estimated_propensities(project.store) if weighed else None
     preferences = clicks.logged_preferences(project.store, strategy, looks)
@@ -149,7 +153,7 @@ class RankerTrained:
 
 
 def train_ranker(
-    project: Project, judgments: Judgments, options: RankerTraining
+    project: Project, judgments: Judgments, options: RankerTraining, who: str = ""
 ) -> RankerTrained:
     """Learn from judged queries or clicks; into service only if surely better."""
     learner, index = _learner(options), open_project_index(project)
@@ -180,9 +184,36 @@ def train_ranker(
     better = learned.compared.is_better(SERVED, options.measure)
     used = better or options.force
     if used:
-        rankers.use_ranker(project, str(number))
+        rankers.use_ranker(project, str(number), who)
     table = compared_table(f"Ranker {number}", learned.compared, facts["notes"])
     return RankerTrained(number, table, used, _verdict(number, better, used), page)
+
+
+def start_training(
+    desk: Desk, judgments: Judgments, options: RankerTraining, who: str
+) -> Job:
+    """Train a ranker as a job; an unknown learner or measure is refused at once."""
+    _learner(options)
+
+    def work(project: Project) -> WorkResult:
+        trained = train_ranker(project, judgments, options, who)
+        facts = {"number": trained.number, "used": trained.used}
+        return as_result(trained.table, facts | {"said": trained.verdict})
+
+    return desk.jobs.start(TRAINING, work, who)
+
+
+def start_comparing(
+    desk: Desk, judgments: Judgments, numbers: Sequence[int], who: str
+) -> Job:
+    """Measure rankers on judged queries as a job."""
+    for number in numbers:
+        rankers.open_ranker(desk, number)
+
+    def work(project: Project) -> WorkResult:
+        return as_result(evaluate_ranker(project, judgments, numbers))
+
+    return desk.jobs.start(COMPARING, work, who)
 
 
 def _learner(options: RankerTraining) -> training.RankerRecipe:
@@ -341,10 +372,10 @@ def _verdict(number: int, better: bool, used: bool) -> str:
         return f"ranker {number} is in service: it is {sure}"
     if used:
         return f"ranker {number} is in service, by force: it is not {sure}"
-    return (
-        f"ranker {number} is stored, not in service: it is not {sure}; classmark rank "
-        f"use {number} puts it there all the same"
+    remedy = worded(
+        "classmark rank use {number} puts it there all the same", number=number
     )
+    return f"ranker {number} is stored, not in service: it is not {sure}; {remedy}"
 
 
 BEST_FEATURE = "best single feature"

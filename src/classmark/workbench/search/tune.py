@@ -5,15 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from classmark.evaluation import retrieval
 from classmark.evaluation.figures import sweep_curve
 from classmark.figures import require_svg
-from classmark.formats.judged_runs import is_graded, read_judgments, read_topics
-from classmark.problems import Mistake
-from classmark.workbench.results import Cell, Evaluated, Table
+from classmark.formats.judged_runs import (
+    graded_lines,
+    is_graded,
+    read_judgments,
+    read_topics,
+)
+from classmark.formats.records import gather
+from classmark.formats.text_files import Numbered
+from classmark.problems import Mistake, worded
+from classmark.workbench.results import (
+    Cell,
+    Evaluated,
+    Table,
+    WorkResult,
+    as_result,
+)
 from classmark.workbench.search.runs import opened, opening_on
 from classmark.workbench.search.search import feedback_of, named_values
 
@@ -21,10 +35,14 @@ if TYPE_CHECKING:
     from classmark.datasets.dataset import Dataset
     from classmark.machines.cluster import Machines
     from classmark.workbench.project import Project
+    from classmark.workbench.team.desk import Desk
+    from classmark.workbench.team.jobs import Job
 
 
 REPORTS = Path("reports")
 MOST = 12  # lines in a plot
+MOST_SETTINGS = 2000  # that a job tries
+TUNING = "tune"  # the job
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,23 +61,59 @@ class Sweep:
 
 @dataclass(frozen=True, slots=True)
 class Judgments:
-    """Where queries and judgments are: two files, or a known collection."""
+    """Where queries and judgments are: two files, a known collection, or here.
+
+    texts : query → text;  grades : query → document → grade.
+    """
 
     queries: Path | None = None
     qrels: Path | None = None
     dataset: str | None = None
     data: Path | None = None
+    texts: Mapping[str, str] | None = None
+    grades: Mapping[str, Mapping[str, float]] | None = None
+
+
+def judgments_of(
+    queries: str | Mapping[str, str], qrels: str | Mapping[str, Mapping[str, float]]
+) -> Judgments:
+    """Judgments that were sent: as mappings, or as the text of such files.
+
+    queries : an id, a tab or blanks, and the text a line;  qrels : as TREC has them.
+
+    >>> judgments_of("1 salt road", "1 0 d7 2").grades
+    {'1': {'d7': 2.0}}
+    """
+    texts = _query_lines(queries) if isinstance(queries, str) else queries
+    if not texts or not qrels:
+        raise Mistake("judged queries are empty: give some, with documents judged")
+    grades = qrels
+    if isinstance(qrels, str):
+        grades = gather(graded_lines(_numbered(qrels, "qrels")))
+    return Judgments(texts=texts, grades=cast("Any", grades))
+
+
+def _query_lines(text: str) -> dict[str, str]:
+    file, texts = _numbered(text, "queries"), {}
+    for _, line in file:
+        id_, *words = line.split(None, 1)
+        if not words:
+            file.refuse("an id and the words of the query are needed: mend the line")
+        texts[file.new_id(id_)] = words[0].strip()
+    return texts
+
+
+def _numbered(text: str, name: str) -> Numbered[str]:
+    rows = enumerate(text.split("\n"), 1)
+    return Numbered(name, ((at, line) for at, line in rows if line.strip()))
 
 
 def tune(
     judged: retrieval.JudgedQueries, plan: Sweep, plot: Path | None = None
 ) -> Evaluated:
     """Try every setting; return the table, which names the best, and the plot."""
-    grid = retrieval.grid_of(plan.parameters)
-    if not grid:
-        raise Mistake("no parameter to tune: give --parameter b=0:1:0.05")
-    fixed = named_values(plan.fixed, "--set")
-    grid, notes = retrieval.defined(plan.model, grid, fixed)
+    fixed = named_values(plan.fixed, worded("--set"))
+    grid, notes = retrieval.defined(plan.model, _grid(plan), fixed)
     path = plot or REPORTS / f"tune-{plan.model}-{'-'.join(grid)}.svg"
     require_svg(path)
     trials = retrieval.sweep(
@@ -83,6 +137,32 @@ def tune(
     names = (next(iter(grid)), plan.measure)
     sweep_curve(_curves(trials, grid), path, table.title, names)
     return Evaluated(table, path)
+
+
+def start_tuning(desk: Desk, judgments: Judgments, plan: Sweep, who: str) -> Job:
+    """Try every setting as a job; too many of them are refused at once."""
+    count = prod(map(len, _grid(plan).values()))
+    if count > MOST_SETTINGS:
+        raise Mistake(
+            f"{count:,} settings are to be tried: give larger steps, so that there are "
+            f"{MOST_SETTINGS:,} at most"
+        )
+
+    def work(project: Project) -> WorkResult:
+        plot = project.folder / REPORTS / "tune.svg"
+        with judged_in(project, None, judgments) as judged:
+            table = tune(judged, plan, plot).table
+        best = max(table.rows, key=lambda row: float(row[plan.measure] or 0.0))
+        return as_result(table, {"best": best})
+
+    return desk.jobs.start(TUNING, work, who)
+
+
+def _grid(plan: Sweep) -> dict[str, list[float]]:
+    grid = retrieval.grid_of(plan.parameters)
+    if not grid:
+        raise Mistake(f"no parameter to tune: {worded('give --parameter b=0:1:0.05')}")
+    return grid
 
 
 @contextmanager
@@ -115,14 +195,17 @@ def read_judged(
     judgments: Judgments,
 ) -> tuple[Mapping[str, str], Mapping[str, Mapping[str, float]], str]:
     """Read query → text, query → document → grade, and what to call them."""
+    if judgments.texts is not None and judgments.grades is not None:
+        return judgments.texts, judgments.grades, "the judged queries"
     if judgments.dataset is not None:
         dataset = _loaded(judgments)
         return dataset.queries, dataset.qrels, dataset.name
     if judgments.queries is None or judgments.qrels is None:
-        raise Mistake(
-            "judged queries are needed: give --queries FILE and --qrels FILE, or "
-            "--dataset NAME for those of a known collection"
+        remedy = worded(
+            "give --queries FILE and --qrels FILE, or --dataset NAME for those of a "
+            "known collection"
         )
+        raise Mistake(f"judged queries are needed: {remedy}")
     qrels = read_judgments(judgments.qrels)
     if not is_graded(qrels):
         raise Mistake(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from classmark.problems import Mistake
 from classmark.progress import shown_by
 from classmark.workbench.project import Project
+from classmark.workbench.results import WorkResult, plain
 from classmark.workbench.store.log import now
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ class Job:
     """Some long work.
 
     state : "running", "done" or "failed";  doing, done, total : what it is at, how far,
-    and of how many, if known;  said : its result in words;  mistake : why it failed.
+    and of how many, if known;  said : its result in words;  result : the same as it was
+    returned, plain values of a ``WorkResult``;  mistake : why it failed.
     """
 
     id: int
@@ -105,6 +107,12 @@ class Jobs:
                 raise Mistake(f"there is no job {id_}: the jobs are listed in Settings")
             return self._jobs[id_]
 
+    def last(self, name: str) -> Job | None:
+        """The job of a name that was begun last; None: there was none."""
+        with self._lock:
+            jobs = reversed(self._jobs.values())
+            return next((job for job in jobs if job.name == name), None)
+
     def running(self, name: str = "") -> list[Job]:
         """The jobs that have not ended, of all kinds or one."""
         with self._lock:
@@ -134,7 +142,10 @@ class Jobs:
             told = _Told(job, self._tell, self._stopping)
             with Project(self._desk.folder) as project, shown_by(told):
                 job.result = work(project)
-            job.said = job.result if isinstance(job.result, str) else job.said
+            if isinstance(job.result, WorkResult):
+                job.said, job.result = job.result.said, plain(job.result.facts)
+            elif isinstance(job.result, str):
+                job.said = job.result
             self._desk.look_again()
             if self._desk.models.current() != model:
                 self._desk.serve_newest(lambda: not self._stopping.is_set())

@@ -36,16 +36,13 @@ def test_a_pruned_tree_is_tried_and_the_taxonomy_stays(admin, desk):
     assert desk.categories == before
 
 
-def test_an_unknown_policy_fails_and_says_which_there_are(admin, desk):
-    job = finished(admin, desk, "/categories/prune", {"policy": "none"})
-    assert job["state"] == "failed"
-    assert "use 'bound'" in job["mistake"]
-
-
 @pytest.mark.parametrize(
     ("path", "body"),
     [
         ("prune", {"share": 1.5}),
+        ("prune", {"policy": "none"}),
+        ("prune", {"policy": "meta:/etc/passwd"}),
+        ("prune", {"base": "trees"}),
         ("prune", {"policies": "bound"}),
         ("propose", {"category": "bees", "clusters": 1}),
         ("propose", {"category": "bees", "method": "guess"}),

@@ -27,6 +27,7 @@ ALONE = (
     "workbench/learning/options.py", "workbench/search/runs.py",
 )  # fmt: skip
 ALONE_IN = {
+    "workbench/categories/report.py": {"--policy meta:", "--meta goes with"},
     "workbench/categories/propose.py": {"to take one: classmark", "NUMBER ["},
     "web/guard/gate.py": {"--behind-proxy ", "--role admin", "--certificate", "--name"},
     "workbench/deciding/decide.py": {"--over "},

@@ -24,6 +24,13 @@ api = fields.calls("categories")
 
 REPORT, PRUNE, PROPOSE = "taxonomy report", "taxonomy prune", "taxonomy propose"
 Method = Literal["kmeans", "mixture", "agglomerative"]
+Policy = Annotated[  # a meta-classifier of one's own is a file, which calls do not name
+    str,
+    Field(
+        pattern=r"^(bound|meta|random|flatten-(top|bottom|alternate)|flatten:[1-9]\d?)$",
+        examples=["bound", "flatten-top", "flatten:2"],
+    ),
+]
 Share = Annotated[float, Field(ge=0, le=1)]
 Clusters = Annotated[
     Annotated[int, Field(ge=2, le=1000)] | None,
@@ -34,10 +41,10 @@ Clusters = Annotated[
 class PruneFields(BaseModel):
     """A tree to try; policy : which inner categories go; see ``taxonomy prune``."""
 
-    policy: Annotated[str, Field(max_length=100, pattern=fields.NO_NUL)] = "bound"
+    policy: Policy = "bound"
     share: Share | None = Field(None, description="of the inner nodes, at most")
     bold: bool = Field(False, description="also where the gain is not sure")
-    base: Annotated[str, Field(max_length=100, pattern=fields.NO_NUL)] = "svm"
+    base: Literal["svm", "logistic", "naive-bayes"] = "svm"
 
 
 class ProposeFields(BaseModel):

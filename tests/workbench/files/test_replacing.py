@@ -6,7 +6,11 @@ import pytest
 
 from classmark.problems import Mistake
 from classmark.workbench.collections import import_library, open_library
-from classmark.workbench.files.importing import import_documents, import_records
+from classmark.workbench.files.importing import (
+    import_documents,
+    import_records,
+    import_taxonomy,
+)
 from classmark.workbench.project import Project
 from classmark.workbench.store.log import Act
 from projects import new_project, records_of
@@ -132,3 +136,12 @@ def test_the_embedded_library_is_imported_again_whatever_was_decided(tmp_path):
         project.store.judge([Act(record.id, "assign", other, 1.0)], "ada")
         assert counts(import_library(project)[1])["replaced"] == 1
         assert project.store.labels()[record.id] == record.labels
+
+
+def test_a_taxonomy_says_what_is_new_and_what_changed(project, tmp_path):
+    file, told = tmp_path / "tree.csv", []
+    for rows in ("", "bees,all,Bees", "bees,all,Honey bees", ""):
+        file.write_text(f"id,parent,label\nall,,All\n{rows}\n")
+        row = import_taxonomy(project, file).rows[0]
+        told.append((row["categories"], row["new"], row["changed"]))
+    assert told == [(1, 1, 0), (2, 1, 0), (2, 0, 1), (2, 0, 0)]

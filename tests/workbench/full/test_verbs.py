@@ -75,7 +75,7 @@ def test_taxonomy_comes_in_and_goes_out(project, tmp_path):
     path = tmp_path / "tree.csv"
     path.write_text(TAXONOMY)
     row = import_taxonomy(project, path).rows[0]
-    assert row == {"categories": 3, "leaves": 2, "levels": 2}
+    assert row.items() >= {"categories": 3, "leaves": 2, "levels": 2}.items()
     shown = show_taxonomy(project).rows
     assert {r["id"]: r["documents"] for r in shown} == {"bread": 4, "all": 0, "bees": 4}
     assert [r["id"] for r in show_taxonomy(project, "all").rows] == ["all", "bees"]

@@ -219,12 +219,16 @@ def put_taxonomy(
     """Add categories after checking that the whole is still a taxonomy."""
     store, who = project.store, who or whoami()
     with store.transaction():
-        together = {c.id: c for c in (*store.categories(), *categories)}
+        before = {c.id: c for c in store.categories()}
+        together = before | {c.id: c for c in categories}
         tree = taxonomy_of(together.values())
         store.put_categories(categories)
+        after = store.categories()
         store.note_event("taxonomy imported", who, source=source, count=len(categories))
     row = {
         "categories": len(together),
+        "new": sum(category.id not in before for category in after),
+        "changed": sum(before.get(each.id, each) != each for each in after),
         "leaves": len(tree.leaves),
         "levels": tree.depth + 1 if together else 0,
     }

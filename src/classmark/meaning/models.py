@@ -7,7 +7,6 @@ Both are read from files that lie there, as the usual hubs offer them, with the 
 from __future__ import annotations
 
 import json
-from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,7 +18,6 @@ from numpy.typing import NDArray
 from classmark.arrays import bounds_of
 from classmark.meaning.sources import MeaningSource, Vectors, digest_of, unit_rows
 from classmark.problems import MissingExtra, Mistake, UnreadableFile
-from classmark.progress import track
 
 WEIGHTS, TOKENIZER, ONNX = "model.safetensors", "tokenizer.json", "model.onnx"
 TABLES = ("embeddings", "embedding.weight")  # model2vec's name, and the others'
@@ -39,13 +37,18 @@ POOLINGS = {  # how sentence-transformers writes it → how we do it
     "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len_tokens",
     "pooling_mode_weightedmean_tokens": "weightedmean",
 }
+INPUTS = {  # of a model → of what the tokenizer gives
+    "input_ids": "ids",
+    "attention_mask": "attention_mask",
+    "token_type_ids": "type_ids",
+}
 KNOWN_POOLINGS = ("mean", "cls", "max", "lasttoken")
 PROMPTS = ("document", "passage", "corpus")  # prefixes of texts that are not queries
 STATIC_BATCH, TOKENS, LONGEST = 1024, 1 << 13, 512
 
 
 def required(package: str, feature: str, extra: str = "meaning") -> Any:
-    """Import a package of an extra; a ``Mistake`` gives the command that installs it."""
+    """Import a package of an extra; or say how it is installed."""
     try:
         return import_module(package)
     except ImportError as error:
@@ -77,9 +80,9 @@ def tokenizer_from(path: Path, extra: str = "meaning") -> Any:
     try:
         tokenizer = package.Tokenizer.from_file(str(path))
     except Exception as error:  # the package raises nothing narrower
-        raise UnreadableFile(path, None, f"no tokenizer ({error}): copy it again") from (
-            error
-        )
+        raise UnreadableFile(
+            path, None, f"no tokenizer ({error}): copy it again"
+        ) from (error)
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer
@@ -89,16 +92,19 @@ class StaticVectors(MeaningSource):
     """The mean of a text's token vectors, Σ_t f_t · v_t / Σ_t f_t over its tokens.
 
     folder : has ``model.safetensors`` with a table of vectors, ``tokenizer.json`` and
-    perhaps ``config.json``, as model2vec and sentence-transformers write them. Unknown
-    tokens are left out; a table that was quantised has the row (``mapping``) and the
-    factor (``weights``) of each token besides. The whole text counts.
+    perhaps ``config.json``, as model2vec and sentence-transformers write them;
+    weights, tokens : other names of the former two. Unknown tokens are left out; a
+    table that was quantised has the row (``mapping``) and the factor (``weights``) of
+    each token besides. The whole text counts.
     """
 
-    def __init__(self, folder: Path | str) -> None:
+    def __init__(
+        self, folder: Path | str, weights: str = WEIGHTS, tokens: str = TOKENIZER
+    ) -> None:
         place = Path(folder)
-        config = json_in(place, "config.json")
-        files = file_in(place, WEIGHTS), file_in(place, TOKENIZER)
-        self._load(place.resolve().name, *files, unit=bool(config.get("normalize")))
+        unit = bool(json_in(place, "config.json").get("normalize"))
+        self._load(file_in(place, weights), file_in(place, tokens), unit=unit)
+        self.name = place.resolve().name
 
     @classmethod
     def packaged(cls) -> StaticVectors:
@@ -109,20 +115,16 @@ class StaticVectors(MeaningSource):
         package = find_spec("wordllama")
         if package is None or not package.submodule_search_locations:
             raise MissingExtra("Vectors of meaning", "meaning")
-        place = Path(package.submodule_search_locations[0])
-        source = cls.__new__(cls)
-        files = (file_in(place, name) for name in PACKAGED)
-        source._load("wordllama", *files, unit=False)
-        return source
+        return cls(package.submodule_search_locations[0], *PACKAGED)
 
-    def _load(self, name: str, weights: Path, tokens: Path, *, unit: bool) -> None:
+    def _load(self, weights: Path, tokens: Path, *, unit: bool) -> None:
         tensors = _tensors(weights)
         table = next((tensors[key] for key in TABLES if key in tensors), None)
         if table is None or table.ndim != 2:
             raise UnreadableFile(
                 weights, None, f"has no table named {TABLES[0]}: give a static model"
             )
-        self.name, self.dimension = name, int(table.shape[1])
+        self.dimension = int(table.shape[1])
         self.digest = digest_of((weights, tokens), "unit" if unit else "")
         self._unit, self._tokenizer = unit, tokenizer_from(tokens)
         size = max(self._tokenizer.get_vocab().values(), default=-1) + 1
@@ -201,7 +203,9 @@ class SentenceSettings(NamedTuple):
                 f"{min(other)} is not supported: export it into {ONNX}, with the "
                 "output sentence_embedding",
             )
-        places = dict(zip(kinds, [str(m.get("path", "")) for m in modules], strict=True))
+        places = dict(
+            zip(kinds, [str(m.get("path", "")) for m in modules], strict=True)
+        )
         own = json_in(folder / places.get("Pooling", "1_Pooling"), "config.json")
         sentence = json_in(folder, "config_sentence_transformers.json")
         prompts = sentence.get("prompts") or {}
@@ -266,8 +270,7 @@ class SentenceModel(MeaningSource):
 
     def _check(self, folder: Path) -> None:
         """Refuse what is not known, rather than guess."""
-        known = {"input_ids", "attention_mask", "token_type_ids"}
-        if other := self._inputs - known:
+        if other := self._inputs - INPUTS.keys():
             raise UnreadableFile(
                 folder / ONNX, None, f"the input {min(other)} is not supported"
             )
@@ -300,10 +303,8 @@ class SentenceModel(MeaningSource):
 
     def _run(self, encoded: list[Any]) -> Vectors:
         width = max(1, *(len(each.ids) for each in encoded))
-        fields = {"input_ids": "ids", "attention_mask": "attention_mask"}
-        fields["token_type_ids"] = "type_ids"
-        feed = {name: np.zeros((len(encoded), width), np.int64) for name in fields}
-        for name, field in fields.items():
+        feed = {name: np.zeros((len(encoded), width), np.int64) for name in INPUTS}
+        for name, field in INPUTS.items():
             for row, each in zip(feed[name], encoded, strict=True):
                 row[: len(each.ids)] = getattr(each, field)
         inputs = {name: feed[name] for name in self._inputs}

@@ -76,6 +76,11 @@ class LiveVectorizer(FixedVectorizer):
         Terms it had dropped (``min_df`` and the like) are new when they come again, and
         then count in its old texts too: give it ``min_df=1`` if those must not change.
         """
+        if vectorizer.meaning_ is not None:
+            raise Mistake(
+                "a vectorizer with meaning cannot go on text by text: fit it anew, or "
+                "fit one of words alone"
+            )
         terms = vectorizer.get_feature_names_out().tolist()
         live = cls(**{name: getattr(vectorizer, name) for name in cls._defaults()})
         live._begin(GrowingVocabulary(terms), *vectorizer.to_arrays())

@@ -20,6 +20,7 @@ from classmark.arrays import (
     Floats,
     Ints,
     Rows,
+    beside,
     cut_runs,
     keep_columns,
     rows_from,
@@ -36,10 +37,12 @@ from classmark.corpus.counting import (
 )
 from classmark.corpus.documents import GrowingVocabulary, Vocabulary
 from classmark.estimator import Estimator, parameters
+from classmark.meaning.sources import TextEncoder
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.text import Analyzer, analyzer_from
+from classmark.weighting.dense import MeaningBlock, learned, made_by
 
 WEIGHTINGS = (
     "binary", "count", "tf", "log", "tfidf", "log-tfidf", "relative-tfidf", "pivoted",
@@ -283,9 +286,12 @@ class Vectorizer(Estimator):
         documents: a whole number, or a fraction of them.
     slope : of "pivoted".
     max_features : keep only so many terms, the most frequent in the collection.
+    meaning : makes vectors of texts (``StaticVectors.packaged()``, or anything that has
+        ``encode``), which stand beside the words; None for words alone.
+    meaning_weight : the length of that part of a row, where "l2" makes the words' 1.
 
     After ``fit``: ``vocabulary_``, ``analyzer_``, and ``statistics_`` of the training
-    documents, which all weightings use.
+    documents, which all weightings use; ``meaning_``, the part beside the words.
 
     >>> vectorizer = Vectorizer(weighting="count", norm=None)
     >>> vectorizer.fit_transform(["A bee, two bees", "A hive"]).toarray().tolist()
@@ -304,15 +310,23 @@ class Vectorizer(Estimator):
     slope: float = 0.3
     max_df: float = 1.0
     max_features: int | None = None
+    meaning: TextEncoder | None = None
+    meaning_weight: float = 0.5
+    meaning_: MeaningBlock | None = None
 
     def fit(self, texts: Iterable[str], y: Any = None) -> Self:  # noqa: ARG002 - Pipeline
         """Learn the vocabulary and the statistics of the training documents."""
+        texts = self._several(texts)
         self._learn(texts)
+        self._learn_meaning(texts)
         return self
 
     def fit_transform(self, texts: Iterable[str], y: Any = None) -> Csr:  # noqa: ARG002 - Pipeline
         """Learn from the texts and return their weighted rows."""
-        return self._weighted(self._learn(texts)).to_scipy()
+        texts = self._several(texts)
+        words = self._weighted(self._learn(texts))
+        dense = self._learn_meaning(texts)
+        return (words if dense is None else beside(words, dense)).to_scipy()
 
     def transform(self, texts: Iterable[str]) -> Csr:
         """Return the weighted rows of texts; unknown terms are left out."""
@@ -321,12 +335,19 @@ class Vectorizer(Estimator):
     def rows(self, texts: Iterable[str]) -> Rows:
         """Return what ``transform`` does, as ``Rows``."""
         self._require_fitted()
-        return self._weighted(count(texts, self.analyzer_, self.vocabulary_).rows)
+        texts = self._several(texts)
+        words = self._weighted(count(texts, self.analyzer_, self.vocabulary_).rows)
+        return words if self.meaning_ is None else self.meaning_.beside(words, texts)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002 - Pipeline
-        """Return the terms, sorted: the name of each column."""
+        """Return the terms, sorted, then meaning[0] and so on: the columns' names."""
         self._require_fitted()
-        return np.array(self.vocabulary_.terms, dtype=object)
+        dense = [] if self.meaning_ is None else self.meaning_.feature_names
+        return np.array([*self.vocabulary_.terms, *dense], dtype=object)
+
+    def use_meaning(self, meaning: TextEncoder | None) -> None:
+        """Make vectors by this source, after ``from_arrays``; refuse another's."""
+        self.meaning_, self.meaning = made_by(self.meaning_, meaning), meaning
 
     def to_arrays(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """Return what was learned as arrays, and the settings, fit for JSON."""
@@ -335,15 +356,28 @@ class Vectorizer(Estimator):
             {name: getattr(self.statistics_, name) for name in names}
             for names in (FREQUENCIES, TOTALS)
         )
-        settings = self.get_params() | {"analyzer": str(self.analyzer_)} | totals
+        own = {name: getattr(self, name) for name in self._defaults()}
+        del own["meaning"], own["meaning_weight"]
+        settings = own | {"analyzer": str(self.analyzer_)} | totals
+        if self.meaning_ is not None:
+            arrays["meaning_centre"] = self.meaning_.centre
+            settings["meaning"] = self.meaning_.settings
         return self.vocabulary_.to_arrays() | arrays, settings
 
     @classmethod
     def from_arrays(
         cls, arrays: Mapping[str, Array], settings: Mapping[str, Any]
     ) -> Vectorizer:
-        """Make the fitted vectorizer that ``to_arrays`` described."""
-        vectorizer = cls(**{name: settings[name] for name in cls._defaults()})
+        """Make the fitted vectorizer that ``to_arrays`` described.
+
+        With vectors of meaning it needs their source: ``use_meaning``.
+        """
+        own = cls._defaults().keys() - {"meaning", "meaning_weight"}
+        vectorizer = cls(**{name: settings[name] for name in own})
+        if (meaning := settings.get("meaning")) is not None:
+            centre = arrays["meaning_centre"]
+            vectorizer.meaning_ = MeaningBlock.from_settings(meaning, centre)
+            vectorizer.meaning_weight = meaning["weight"]
         vectorizer.analyzer_ = Analyzer.parse(settings["analyzer"])
         vectorizer.vocabulary_ = Vocabulary.from_arrays(
             arrays["terms"], arrays["term_ends"]
@@ -380,6 +414,15 @@ class Vectorizer(Estimator):
         self.analyzer_, self.vocabulary_ = analyzer, vocabulary
         self.statistics_ = collection_statistics
         return counts
+
+    def _several(self, texts: Iterable[str]) -> Iterable[str]:
+        """Texts that can be read twice, where words are not all that is read."""
+        return texts if self.meaning is None and self.meaning_ is None else list(texts)
+
+    def _learn_meaning(self, texts: Iterable[str]) -> Rows | None:
+        """Learn the centre of the texts' vectors and return that part of the rows."""
+        self.meaning_, dense = learned(self.meaning, self.meaning_weight, texts)
+        return dense
 
     def _weighted(self, counts: Rows) -> Rows:
         return weigh(

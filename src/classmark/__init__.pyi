@@ -66,6 +66,16 @@ from classmark.machines.portion import RowSource as RowSource
 from classmark.machines.rows import SpreadRows as SpreadRows
 from classmark.machines.searching import SpreadIndex as SpreadIndex
 from classmark.machines.searching import SpreadSearcher as SpreadSearcher
+from classmark.meaning.models import SentenceModel as SentenceModel
+from classmark.meaning.models import StaticVectors as StaticVectors
+from classmark.meaning.server import VectorServer as VectorServer
+from classmark.meaning.sources import EncoderVectors as EncoderVectors
+from classmark.meaning.sources import MeaningFacts as MeaningFacts
+from classmark.meaning.sources import MeaningSource as MeaningSource
+from classmark.meaning.sources import OwnVectors as OwnVectors
+from classmark.meaning.sources import TextEncoder as TextEncoder
+from classmark.meaning.vector_file import ComputedVectors as ComputedVectors
+from classmark.meaning.vector_file import VectorFile as VectorFile
 from classmark.measures import accuracy_bound as accuracy_bound
 from classmark.measures.categories import ranking_error as ranking_error
 from classmark.preferences.graph import LOSSES as LOSSES
@@ -83,6 +93,7 @@ from classmark.rankers.online import MMP as MMP
 from classmark.rankers.online import CategoryPerceptron as CategoryPerceptron
 from classmark.rankers.preference import PreferenceRanker as PreferenceRanker
 from classmark.rankers.text_ranker import LiveTextRanker as LiveTextRanker
+from classmark.rankers.text_ranker import ScoreParts as ScoreParts
 from classmark.rankers.text_ranker import Suggestion as Suggestion
 from classmark.rankers.text_ranker import TextRanker as TextRanker
 from classmark.ranking import Ranking as Ranking

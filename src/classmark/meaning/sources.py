@@ -97,7 +97,7 @@ def source_from(meaning: TextEncoder | MeaningSource) -> MeaningSource:
     """Return a source as it is; wrap anything else that encodes texts."""
     if isinstance(meaning, MeaningSource):
         return meaning
-    if not isinstance(meaning, TextEncoder):
+    if isinstance(meaning, str | type) or not isinstance(meaning, TextEncoder):
         raise Mistake(
             f"meaning is {meaning!r}: give an object with encode(texts), such as "
             "StaticVectors.packaged()"

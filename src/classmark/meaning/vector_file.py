@@ -40,7 +40,7 @@ STORED = np.dtype("<f2")
 BATCH = 256  # texts between one sync and the next
 
 
-class Computed(NamedTuple):
+class ComputedVectors(NamedTuple):
     """What ``compute`` did: new vectors, those known before, and how long it took."""
 
     new: int
@@ -89,7 +89,7 @@ class VectorFile(MeaningSource):
         """Bytes on disk."""
         return sum(path.stat().st_size for path in self._paths if path.exists())
 
-    def compute(self, texts: Collection[str]) -> Computed:
+    def compute(self, texts: Collection[str]) -> ComputedVectors:
         """Compute and store the vectors that are missing.
 
         Stopped at any point it goes on where it was, but for one batch.
@@ -106,7 +106,7 @@ class VectorFile(MeaningSource):
                     self._append(waiting)
                     waiting = {}
             self._append(waiting)
-        return Computed(len(self) - before, known, time.perf_counter() - begin)
+        return ComputedVectors(len(self) - before, known, time.perf_counter() - begin)
 
     def _vectors(self, texts: list[str]) -> Vectors:
         keys = [text_key(text) for text in texts]

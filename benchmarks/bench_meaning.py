@@ -65,9 +65,9 @@ def contestants(texts: Sequence[str], fitted: int, sources: Sources) -> dict[str
     return rows
 
 
-def messages(data: Path) -> Dataset:
+def messages() -> Dataset:
     """20 Newsgroups with some training messages of each topic, drawn once."""
-    news = cm.datasets.load("20newsgroups-bydate", data)
+    news = cm.datasets.load("20newsgroups-bydate")
     chance = np.random.default_rng(0)
     topics = np.array([names[0] for names in news.train.labels])
     chosen = [
@@ -81,9 +81,9 @@ def messages(data: Path) -> Dataset:
     return replace(news, train=part)
 
 
-def by_examples(data: Path, sources: Sources, draws: int) -> dict[str, Any]:
+def by_examples(sources: Sources, draws: int) -> dict[str, Any]:
     """Measure MAP of ``auto`` by the number of examples, for each contestant."""
-    news = messages(data)
+    news = messages()
     texts, cut = news.train.texts + news.test.texts, len(news.train)
     task, found = task_of(news), {}
     for name, rows in contestants(texts, len(texts), sources).items():
@@ -95,12 +95,12 @@ def by_examples(data: Path, sources: Sources, draws: int) -> dict[str, Any]:
     return found
 
 
-def by_set(data: Path, sources: Sources, names: Sequence[str]) -> list[dict[str, Any]]:
+def by_set(sources: Sources, names: Sequence[str]) -> list[dict[str, Any]]:
     """One row for each set, contestant and ranker."""
     return [
         row
         for name in names
-        for row in _ranked(cm.datasets.load(name, data, split=SETS[name]), sources)
+        for row in _ranked(cm.datasets.load(name, split=SETS[name]), sources)
     ]
 
 
@@ -125,10 +125,10 @@ def _ranked(dataset: Dataset, sources: Sources) -> list[dict[str, Any]]:
     return found
 
 
-def costs(data: Path, sources: Sources, turns: int = 3) -> dict[str, Any]:
+def costs(sources: Sources, turns: int = 3) -> dict[str, Any]:
     """Training times of words and of both, and of one more text to be suggested for."""
     names = ("library", "reuters-21578")
-    sets = {name: cm.datasets.load(name, data, split=SETS[name]) for name in names}
+    sets = {name: cm.datasets.load(name, split=SETS[name]) for name in names}
     found: dict[str, Any] = {"train": {}, "suggest": {}}
     for name, dataset in sets.items():
         texts = dataset.train.texts
@@ -226,7 +226,6 @@ def sources_from(options: argparse.Namespace) -> Sources:
 def main() -> None:
     """Measure the parts asked for; print, write."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=os.environ.get("CLASSMARK_DATA"))
     parser.add_argument("--parts", default="few,sets,cost")
     parser.add_argument("--sets", default=",".join(SETS))
     parser.add_argument("--draws", type=int, default=10)
@@ -234,13 +233,13 @@ def main() -> None:
     parser.add_argument("--vectors", type=Path)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    if options.data is None:
-        parser.error("give --data, or set CLASSMARK_DATA")
-    data, sources = Path(options.data), sources_from(options)
+    if not os.environ.get("CLASSMARK_DATA"):
+        parser.error("set CLASSMARK_DATA to the folder of the data sets")
+    sources = sources_from(options)
     parts: dict[str, tuple[Callable[[], Any], Callable[[Any], str]]] = {
-        "few": (lambda: by_examples(data, sources, options.draws), few_table),
-        "sets": (lambda: by_set(data, sources, options.sets.split(",")), sets_table),
-        "cost": (lambda: costs(data, sources), cost_table),
+        "few": (lambda: by_examples(sources, options.draws), few_table),
+        "sets": (lambda: by_set(sources, options.sets.split(",")), sets_table),
+        "cost": (lambda: costs(sources), cost_table),
     }
     result = {}
     for part in options.parts.split(","):

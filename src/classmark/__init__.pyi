@@ -20,6 +20,7 @@ from classmark.examples.screening import ScreeningBatch as ScreeningBatch
 from classmark.examples.screening import ScreeningProgress as ScreeningProgress
 from classmark.examples.screening import ScreeningQuery as ScreeningQuery
 from classmark.examples.screening import StoppingRule as StoppingRule
+from classmark.formats.vectors import read_vectors as read_vectors
 from classmark.hierarchies.back_off import BackOff as BackOff
 from classmark.hierarchies.back_off import Placements as Placements
 from classmark.hierarchies.back_off import PlacementSummary as PlacementSummary

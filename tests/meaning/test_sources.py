@@ -92,7 +92,7 @@ def test_other_vectors_are_refused_with_the_remedy():
 
 def test_own_vectors_are_recognised_by_their_texts():
     texts = {"a": "A hive", "b": "A road"}
-    own = OwnVectors([[1.0, 0.0], [0.0, 2.0], [9.0, 9.0]], ["b", "a", "c"], texts)
+    own = OwnVectors(["b", "a", "c"], [[1.0, 0.0], [0.0, 2.0], [9.0, 9.0]], texts)
     assert own.encode(["A hive", "A road"]).tolist() == [[0.0, 2.0], [1.0, 0.0]]
     with pytest.raises(Mistake, match="no vector for the text 'A ship'"):
         own.encode(["A ship"])
@@ -110,13 +110,13 @@ def test_own_vectors_are_recognised_by_their_texts():
 )
 def test_own_vectors_that_do_not_fit_the_documents_are_refused(vectors, ids, message):
     with pytest.raises(Mistake, match=message):
-        OwnVectors(vectors, ids, {"a": "A hive", "b": "A road"})
+        OwnVectors(ids, vectors, {"a": "A hive", "b": "A road"})
 
 
 def test_the_digest_of_own_vectors_changes_with_them():
     texts = {"a": "A hive"}
     digests = {
-        OwnVectors([[value]], [id_], {id_: texts["a"]}).digest
+        OwnVectors([id_], [[value]], {id_: texts["a"]}).digest
         for value, id_ in ((1.0, "a"), (2.0, "a"), (1.0, "b"))
     }
     assert len(digests) == 3

@@ -179,19 +179,19 @@ def probed(name: str, encoded: ArrayLike) -> tuple[int, str]:
 class OwnVectors(MeaningSource):
     """Vectors that the user has made, by document.
 
-    vectors : shape (documents, numbers), or a mapping from id to vector;  ids : of the
-    rows;  texts : of the documents, by id, by which a vector is recognised. A text that
-    is none of them has no vector, and is refused.
+    ids, vectors : as ``read_vectors`` gives them, shape (documents, numbers);  texts :
+    of documents, by id: by its text a vector is recognised. A text that is none of them
+    has no vector, and is refused.
 
-    >>> own = OwnVectors([[1.0, 0.0]], ["d1"], {"d1": "A hive of bees"})
+    >>> own = OwnVectors(["d1"], [[1.0, 0.0]], {"d1": "A hive of bees"})
     >>> own.encode(["A hive of bees"]).tolist()
     [[1.0, 0.0]]
     """
 
     def __init__(
         self,
-        vectors: ArrayLike,
         ids: Sequence[str],
+        vectors: ArrayLike,
         texts: Mapping[str, str],
         name: str = "own vectors",
     ) -> None:

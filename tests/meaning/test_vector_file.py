@@ -80,6 +80,13 @@ def test_an_opened_file_has_what_was_stored(file, model, tmp_path):
         VectorFile(tmp_path / "nowhere")
 
 
+def test_the_weight_of_the_source_is_stored_with_its_vectors(model, tmp_path):
+    source = EncoderVectors(model)
+    source.weight = 0.25
+    VectorFile(tmp_path / "light", source)
+    assert VectorFile(tmp_path / "light").weight == 0.25
+
+
 def test_half_a_million_documents_of_384_numbers_stay_under_400_mb():
     assert 500_000 * (384 * 2 + vector_file.ENTRY.itemsize) < 400e6
 

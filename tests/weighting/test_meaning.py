@@ -64,6 +64,17 @@ def test_rows_are_words_and_weighted_centred_unit_vectors():
     np.testing.assert_allclose(np.linalg.norm(rows[:4, width:], axis=1), 0.4, rtol=1e-6)
 
 
+def test_the_weight_is_the_sources_own_unless_given():
+    source = source_from(Model())
+    for weight, expected in ((None, 0.5), (0.2, 0.2)):
+        rows = Vectorizer(meaning=source, meaning_weight=weight).fit_transform(TEXTS)
+        dense = rows.toarray()[0, -5:]
+        assert np.linalg.norm(dense) == pytest.approx(expected)
+    source.weight = 0.3
+    dense = Vectorizer(meaning=source).fit_transform(TEXTS).toarray()[0, -5:]
+    assert np.linalg.norm(dense) == pytest.approx(0.3)
+
+
 def test_each_text_is_encoded_once():
     model = Model()
     vectorizer = Vectorizer(meaning=source_from(model))

@@ -98,6 +98,8 @@ class StaticVectors(MeaningSource):
     each token besides. The whole text counts.
     """
 
+    weight = 0.3  # words tell more than such means do
+
     def __init__(
         self, folder: Path | str, weights: str = WEIGHTS, tokens: str = TOKENIZER
     ) -> None:
@@ -326,13 +328,14 @@ def pooled(states: NDArray[Any], mask: NDArray[np.int64], how: str) -> NDArray[A
     [[2.0, 2.0]]
     """
     if how == "cls":
-        return states[:, 0]
+        return np.asarray(states[:, 0])
     lengths = mask.sum(axis=1)
     if how == "lasttoken":
-        return states[np.arange(len(states)), np.maximum(lengths, 1) - 1]
+        last = np.maximum(lengths, 1) - 1
+        return np.asarray(states[np.arange(len(states)), last])
     inside = mask[:, :, None].astype(bool)
     if how == "max":
-        return np.where(inside, states, -np.inf).max(axis=1)
+        return np.asarray(np.where(inside, states, -np.inf).max(axis=1))
     total = np.where(inside, states, 0.0).sum(axis=1)
     return np.asarray(total / np.maximum(lengths, 1)[:, None])
 

@@ -45,12 +45,14 @@ class MeaningFacts(NamedTuple):
 class MeaningSource(ABC):
     """Texts become vectors, each of ``dimension`` numbers.
 
-    name : what people call it;  digest : of everything that makes the vectors.
+    name : what people call it;  digest : of everything that makes the vectors;
+    weight : the length that suits its vectors beside words of length 1.
     """
 
     name: str
     digest: str
     dimension: int
+    weight: float = 0.5
 
     def encode(self, texts: Iterable[str]) -> Vectors:
         """Return the vectors of texts, shape (texts, dimension), float32."""
@@ -131,9 +133,8 @@ def unit_rows(vectors: ArrayLike) -> Vectors:
     """
     rows = np.asarray(vectors, np.float64)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0).astype(
-        np.float32
-    )
+    units = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+    return np.asarray(units, np.float32)
 
 
 class EncoderVectors(MeaningSource):

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from classmark.meaning.sources import (
     KEY,
@@ -69,12 +69,14 @@ class VectorFile(MeaningSource):
             if self.source is None:
                 raise Mistake(f"{folder} has no vectors: give their source (meaning=…)")
             make_folder(self.folder)
-            save(place, FORMAT, VERSION, {}, self.source.facts._asdict())
+            described = self.source.facts._asdict() | {"weight": self.source.weight}
+            save(place, FORMAT, VERSION, {}, described)
         settings = open_folder(place, FORMAT, VERSION).settings
         facts = MeaningFacts(*(settings[name] for name in MeaningFacts._fields))
         if self.source is not None:
             require_same(self.source, facts, str(folder))
         self.name, self.digest, self.dimension = facts
+        self.weight = settings["weight"]
         self._paths = self.folder / "keys", self.folder / "vectors"
         self._read()
 
@@ -126,9 +128,9 @@ class VectorFile(MeaningSource):
             )
         return unit_rows(self.source.encode(texts)).astype(STORED)
 
-    def _stored(self, key: bytes) -> ArrayLike:
+    def _stored(self, key: bytes) -> NDArray[np.float16]:
         row = self._rows[key]
-        vector = self._table[row]
+        vector = np.asarray(self._table[row])
         if _crc32(key, vector) != self._checks[row]:
             raise DamagedFolder(
                 f"{self._paths[1]}, vector {row}: does not match its checksum: remove "

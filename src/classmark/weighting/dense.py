@@ -93,14 +93,15 @@ class MeaningBlock:
 
 
 def learned(
-    meaning: TextEncoder | None, weight: float, texts: Iterable[str]
+    meaning: TextEncoder | None, weight: float | None, texts: Iterable[str]
 ) -> tuple[MeaningBlock | None, Rows | None]:
     """Learn the centre of texts; return the part and its rows; None for words alone."""
     if meaning is None:
         return None, None
+    source = source_from(meaning)
+    weight = source.weight if weight is None else weight
     if not 0.0 < weight < np.inf:
         raise Mistake(f"meaning_weight is {weight!r}: give a number over 0")
-    source = source_from(meaning)
     vectors = source.encode(texts)
     block = MeaningBlock(source.facts, float(weight), centre_of(vectors), source)
     return block, block.rows(vectors)

@@ -288,7 +288,8 @@ class Vectorizer(Estimator):
     max_features : keep only so many terms, the most frequent in the collection.
     meaning : makes vectors of texts (``StaticVectors.packaged()``, or anything that has
         ``encode``), which stand beside the words; None for words alone.
-    meaning_weight : the length of that part of a row, where "l2" makes the words' 1.
+    meaning_weight : the length of that part of a row, where "l2" makes the words' 1;
+        None: what suits the source.
 
     After ``fit``: ``vocabulary_``, ``analyzer_``, and ``statistics_`` of the training
     documents, which all weightings use; ``meaning_``, the part beside the words.
@@ -311,7 +312,7 @@ class Vectorizer(Estimator):
     max_df: float = 1.0
     max_features: int | None = None
     meaning: TextEncoder | None = None
-    meaning_weight: float = 0.5
+    meaning_weight: float | None = None
     meaning_: MeaningBlock | None = None
 
     def fit(self, texts: Iterable[str], y: Any = None) -> Self:  # noqa: ARG002 - Pipeline

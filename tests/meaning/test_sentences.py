@@ -72,6 +72,7 @@ def test_batches_do_not_change_the_vectors_nor_their_order(folder, monkeypatch):
     whole = source.encode(many)
     shapes = []
     monkeypatch.setattr(models, "TOKENS", 10)
+    monkeypatch.setattr(models, "SENTENCES", 30)
     monkeypatch.setattr(
         models, "pooled", lambda h, *how: shapes.append(h.shape) or pooled(h, *how)
     )
@@ -79,6 +80,14 @@ def test_batches_do_not_change_the_vectors_nor_their_order(folder, monkeypatch):
     assert all(texts * tokens <= 10 for texts, tokens, _ in shapes)
     lengths = [tokens for _, tokens, _ in shapes]
     assert lengths == sorted(lengths, reverse=True)
+
+
+def test_texts_are_encoded_some_at_a_time(folder, monkeypatch):
+    configure(folder, pooling=MEAN)
+    source = SentenceModel(folder)
+    whole = source.encode(TEXTS)
+    monkeypatch.setattr(models, "SENTENCES", 2)
+    np.testing.assert_allclose(source.encode(TEXTS), whole, rtol=1e-6)
 
 
 def test_normalisation_prefix_and_lower_case_are_read_from_the_folder(folder):

@@ -155,6 +155,25 @@ def test_two_do_not_write_at_once(file, model):
     assert file.compute(TEXTS[:1]).new == 1
 
 
+def test_a_text_twice_in_two_batches_is_stored_once(file, model, monkeypatch):
+    monkeypatch.setattr(vector_file, "BATCH", 2)
+    assert file.compute([*TEXTS[:4], *TEXTS[:4]]).new == 4
+    assert model.asked == TEXTS[:4]
+    assert file.size == 4 * (4 * 2 + 20)
+
+
+def test_what_is_stored_can_be_read_while_more_is_computed(file, model):
+    file.compute(TEXTS[:2])
+    expected, encode = file.encode(TEXTS[:2]), model.encode
+
+    def meanwhile(texts):
+        np.testing.assert_array_equal(file.encode(TEXTS[:2]), expected)
+        return encode(texts)
+
+    model.encode = meanwhile
+    assert file.compute(TEXTS).new == 8
+
+
 def test_progress_is_reported_text_by_text(file):
     class Display:
         def track(self, items, title, total):

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from classmark.arrays import bounds_of
 from classmark.meaning.sources import MeaningSource, Vectors, digest_of, unit_rows
 from classmark.problems import MissingExtra, Mistake, UnreadableFile
+from classmark.progress import track
 
 WEIGHTS, TOKENIZER, ONNX = "model.safetensors", "tokenizer.json", "model.onnx"
 TABLES = ("embeddings", "embedding.weight")  # model2vec's name, and the others'
@@ -44,7 +45,8 @@ INPUTS = {  # of a model → of what the tokenizer gives
 }
 KNOWN_POOLINGS = ("mean", "cls", "max", "lasttoken")
 PROMPTS = ("document", "passage", "corpus")  # prefixes of texts that are not queries
-STATIC_BATCH, TOKENS, LONGEST = 1024, 1 << 13, 512
+STATIC_BATCH, SENTENCES = 1024, 1024  # texts whose tokens are in memory at once
+TOKENS, LONGEST = 1 << 13, 512  # of a batch, of a text where the folder is silent
 
 
 def required(package: str, feature: str, extra: str = "meaning") -> Any:
@@ -286,6 +288,11 @@ class SentenceModel(MeaningSource):
             )
 
     def _vectors(self, texts: list[str]) -> Vectors:
+        begins = range(0, len(texts), SENTENCES)
+        parts = track(begins, f"vectors by {self.name}", len(begins))
+        return np.vstack([self._some(texts[at : at + SENTENCES]) for at in parts])
+
+    def _some(self, texts: list[str]) -> Vectors:
         """Encode batches of texts that are about as long, the longest first."""
         changed = [self.settings.prefix + text for text in texts]
         if self.settings.lower:

@@ -96,19 +96,22 @@ class VectorFile(MeaningSource):
 
         Stopped at any point it goes on where it was, but for one batch.
         """
-        begin, before, known = time.perf_counter(), len(self), 0
+        begin, known = time.perf_counter(), 0
         with self._writing():
             waiting: dict[bytes, str] = {}
+            written: set[bytes] = set()
             for text in track(texts, f"vectors by {self.name}", len(texts)):
                 key = text_key(text)
                 known += key in self._rows
-                if key not in self._rows:
+                if key not in self._rows and key not in written:
                     waiting[key] = text
                 if len(waiting) == BATCH:
                     self._append(waiting)
+                    written |= waiting.keys()
                     waiting = {}
             self._append(waiting)
-        return ComputedVectors(len(self) - before, known, time.perf_counter() - begin)
+            written |= waiting.keys()
+        return ComputedVectors(len(written), known, time.perf_counter() - begin)
 
     def _vectors(self, texts: list[str]) -> Vectors:
         keys = [text_key(text) for text in texts]
@@ -139,7 +142,7 @@ class VectorFile(MeaningSource):
         return vector
 
     def _read(self) -> None:
-        """Map what is complete."""
+        """Map what is complete; the keys come last, for others who read meanwhile."""
         keys, vectors = self._paths
         entries = np.fromfile(keys, ENTRY) if keys.exists() else np.empty(0, ENTRY)
         wide = self.dimension * STORED.itemsize
@@ -149,12 +152,12 @@ class VectorFile(MeaningSource):
                 f"{vectors} has {stored} of {len(entries)} vectors: remove the folder "
                 "and compute its vectors again"
             )
-        self._rows = {key.tobytes(): row for row, key in enumerate(entries["key"])}
+        shape = len(entries), self.dimension
         self._checks = entries["crc32"].tolist()
-        self._table = np.empty((0, self.dimension), STORED)
+        self._table: NDArray[np.float16] = np.empty(shape, STORED)
         if len(entries):
-            shape = len(entries), self.dimension
             self._table = np.memmap(vectors, STORED, "r", shape=shape)
+        self._rows = {key.tobytes(): row for row, key in enumerate(entries["key"])}
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -189,8 +192,6 @@ class VectorFile(MeaningSource):
                 file.write(array.tobytes())
                 file.flush()
                 os.fsync(file.fileno())
-        first = len(self._rows)
-        self._rows |= {key: first + at for at, key in enumerate(texts)}
 
 
 def _crc32(key: bytes, vector: NDArray[np.float16]) -> int:

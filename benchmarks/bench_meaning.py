@@ -37,7 +37,7 @@ from classmark.meaning.sources import MeaningSource
 from classmark.preferences.labels import labels_from
 from classmark.weighting.dense import centre_of, centred
 from reproductions.qbme_few import few
-from reproductions.qbme_tasks import task_of
+from reproductions.qbme_tasks import Task, task_of
 
 SIZES = (1, 3, 5, 10, 20, None)
 PER_TOPIC = 40
@@ -126,9 +126,8 @@ def _ranked(dataset: Dataset, sources: Sources) -> list[dict[str, Any]]:
     return found
 
 
-def costs(sources: Sources, turns: int = 3) -> dict[str, Any]:
+def costs(sources: Sources, names: Sequence[str], turns: int = 3) -> dict[str, Any]:
     """Training times of words and of both, and of one more text to be suggested for."""
-    names = ("library", "reuters-21578")
     sets = {name: cm.datasets.load(name, split=SETS[name]) for name in names}
     found: dict[str, Any] = {"train": {}, "suggest": {}}
     for name, dataset in sets.items():
@@ -143,7 +142,7 @@ def costs(sources: Sources, turns: int = 3) -> dict[str, Any]:
         }
         found["train"][name] = in_turns(acts, turns)
     found["train"]["a query, 20 Newsgroups"] = asking(sources, turns)
-    found["suggest"] = suggesting(sets["library"], sources)
+    found["suggest"] = suggesting(cm.datasets.load("library"), sources)
     return found
 
 
@@ -153,14 +152,17 @@ def asking(sources: Sources, turns: int) -> dict[str, float]:
     texts, cut = news.train.texts + news.test.texts, len(news.train)
     task = task_of(news)
 
-    def asked(rows: Rows) -> None:
-        collection = take(rows, np.arange(cut, len(rows)))
-        own = replace(task, train=take(rows, np.arange(cut)), collection=collection)
+    def asked(own: Task) -> None:
         for topic in own.topics:
             cm.ExampleQuery().fit(own.examples(topic, 10), own.collection)
 
-    every = contestants(texts, len(texts), sources).items()
-    acts = {name: partial(asked, rows) for name, rows in every if "alone" not in name}
+    acts = {}
+    for name, rows in contestants(texts, len(texts), sources).items():
+        parts = (np.arange(cut), np.arange(cut, len(rows)))
+        train, collection = (take(rows, part) for part in parts)
+        if "alone" not in name:
+            own = replace(task, train=train, collection=collection)
+            acts[name] = partial(asked, own)
     taken = in_turns(acts, turns)
     return {name: seconds / len(task.topics) for name, seconds in taken.items()}
 
@@ -170,6 +172,8 @@ def suggesting(dataset: Dataset, sources: Sources) -> dict[str, float]:
     made: dict[str, Any] = {"words": None} | dict(sources)
     found = {}
     for name, source in made.items():
+        if isinstance(source, cm.VectorFile):
+            source = source.source  # noqa: PLW2901 (a new text is in no file)
         vectorizer = cm.Vectorizer(weighting="log-tfidf", meaning=source)
         model = cm.TextRanker.fit(
             vectorizer,
@@ -259,7 +263,7 @@ def main() -> None:
     parts: dict[str, tuple[Callable[[], Any], Callable[[Any], str]]] = {
         "few": (lambda: by_examples(sources, options.draws), few_table),
         "sets": (lambda: by_set(sources, options.sets.split(",")), sets_table),
-        "cost": (lambda: costs(sources), cost_table),
+        "cost": (lambda: costs(sources, options.sets.split(",")), cost_table),
     }
     result = {}
     for part in options.parts.split(","):

@@ -34,7 +34,8 @@ from classmark.problems import Mistake
 from classmark.progress import spread
 from classmark.rankers.linear import LinearRanker, Rocchio
 from classmark.rankers.online import MMP, CategoryPerceptron
-from classmark.weighting.vectorizer import Vectorizer, select_features
+from classmark.weighting.selection import select_features
+from classmark.weighting.vectorizer import Vectorizer
 from reproductions.report import Reproduction, holds
 
 ANALYZER = "words|lower|digits(token)|stop(english)"

@@ -6,7 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from classmark.arrays import Growing, keep_columns, rows_from, stack, take, transpose
+from classmark.arrays import (
+    Growing,
+    beside,
+    keep_columns,
+    rows_from,
+    stack,
+    take,
+    transpose,
+)
 from classmark.problems import Mistake
 
 
@@ -49,6 +57,19 @@ def test_stack_is_vstack(X):
     together = stack([rows, rows])
     assert (together.to_scipy() != sparse.vstack([X, X])).nnz == 0
     assert stack([]).shape == (0, 0)
+
+
+@given(matrices(), matrices())
+def test_beside_is_hstack(X, Y):
+    Y = sparse.vstack([Y] * X.shape[0]).tocsr()[: X.shape[0]]
+    both = beside(rows_from(X), rows_from(Y))
+    assert (both.to_scipy() != sparse.hstack([X, Y])).nnz == 0
+    assert all((np.diff(both.row(i)[0]) > 0).all() for i in range(len(both)))
+
+
+def test_rows_beside_fewer_rows_are_refused():
+    with pytest.raises(Mistake, match="2 rows beside 1"):
+        beside(rows_from([[1.0], [2.0]]), rows_from([[1.0]]))
 
 
 def test_take_by_mask():

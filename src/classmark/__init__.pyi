@@ -20,6 +20,7 @@ from classmark.examples.screening import ScreeningBatch as ScreeningBatch
 from classmark.examples.screening import ScreeningProgress as ScreeningProgress
 from classmark.examples.screening import ScreeningQuery as ScreeningQuery
 from classmark.examples.screening import StoppingRule as StoppingRule
+from classmark.formats.vectors import read_vectors as read_vectors
 from classmark.hierarchies.back_off import BackOff as BackOff
 from classmark.hierarchies.back_off import Placements as Placements
 from classmark.hierarchies.back_off import PlacementSummary as PlacementSummary
@@ -74,6 +75,16 @@ from classmark.machines.portion import RowSource as RowSource
 from classmark.machines.rows import SpreadRows as SpreadRows
 from classmark.machines.searching import SpreadIndex as SpreadIndex
 from classmark.machines.searching import SpreadSearcher as SpreadSearcher
+from classmark.meaning.models import SentenceModel as SentenceModel
+from classmark.meaning.models import StaticVectors as StaticVectors
+from classmark.meaning.server import VectorServer as VectorServer
+from classmark.meaning.sources import EncoderVectors as EncoderVectors
+from classmark.meaning.sources import MeaningFacts as MeaningFacts
+from classmark.meaning.sources import MeaningSource as MeaningSource
+from classmark.meaning.sources import OwnVectors as OwnVectors
+from classmark.meaning.sources import TextEncoder as TextEncoder
+from classmark.meaning.vector_file import ComputedVectors as ComputedVectors
+from classmark.meaning.vector_file import VectorFile as VectorFile
 from classmark.measures import accuracy_bound as accuracy_bound
 from classmark.measures.categories import ranking_error as ranking_error
 from classmark.preferences.graph import LOSSES as LOSSES
@@ -91,6 +102,7 @@ from classmark.rankers.online import MMP as MMP
 from classmark.rankers.online import CategoryPerceptron as CategoryPerceptron
 from classmark.rankers.preference import PreferenceRanker as PreferenceRanker
 from classmark.rankers.text_ranker import LiveTextRanker as LiveTextRanker
+from classmark.rankers.text_ranker import ScoreParts as ScoreParts
 from classmark.rankers.text_ranker import Suggestion as Suggestion
 from classmark.rankers.text_ranker import TextRanker as TextRanker
 from classmark.ranking import Ranking as Ranking
@@ -101,7 +113,7 @@ from classmark.taxonomy.tree import Taxonomy as Taxonomy
 from classmark.text import Analyzer as Analyzer
 from classmark.weighting.live import Drift as Drift
 from classmark.weighting.live import LiveVectorizer as LiveVectorizer
+from classmark.weighting.selection import select_features as select_features
 from classmark.weighting.vectorizer import Vectorizer as Vectorizer
-from classmark.weighting.vectorizer import select_features as select_features
 
 __version__: str

@@ -312,6 +312,27 @@ def stack(parts: list[Rows]) -> Rows:
     )
 
 
+def beside(left: Rows, right: Rows) -> Rows:
+    """The rows of both, one after the other: the right one's columns come last.
+
+    >>> both = beside(rows_from([[0.0, 2.0]]), rows_from([[3.0, 4.0]]))
+    >>> both.to_scipy().toarray().tolist()
+    [[0.0, 2.0, 3.0, 4.0]]
+    """
+    if len(left) != len(right):
+        raise Mistake(f"{len(left)} rows beside {len(right)}: give as many")
+    starts = left.starts + right.starts
+    lengths = np.diff(left.starts), np.diff(right.starts)
+    columns = np.empty(starts[-1], np.uint32)
+    values = np.empty(starts[-1], np.result_type(left.values, right.values))
+    parts = ((left, starts[:-1], 0), (right, starts[:-1] + lengths[0], left.width))
+    for (part, begins, shift), each in zip(parts, lengths, strict=True):
+        places = ranges(begins, each)
+        columns[places] = part.columns + np.uint32(shift)
+        values[places] = part.values
+    return Rows(starts, columns, values, left.width + right.width)
+
+
 def keep_columns(rows: Rows, columns: ArrayLike) -> Rows:
     """Select columns (sorted); they are renumbered from 0."""
     selected = np.asarray(columns, dtype=np.int64)

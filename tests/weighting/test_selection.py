@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 from classmark.arrays import rows_from
 from classmark.corpus.counting import statistics
 from classmark.problems import Mistake
-from classmark.weighting.vectorizer import frequent_terms, select_features
+from classmark.weighting.selection import frequent_terms, select_features
 
 
 @pytest.fixture(params=range(4))

@@ -29,7 +29,7 @@ from classmark.solvers.smooth import (
     require_penalty,
 )
 from classmark.validation import require_k, require_numbers
-from classmark.weighting.vectorizer import rocchio_weights
+from classmark.weighting.selection import rocchio_weights
 
 Words = tuple[NDArray[np.uint32], Array]
 ARRAYS = {"lbfgs": 2 * MEMORY + 10, "boosting": 8}  # of the size of the weights
@@ -47,6 +47,25 @@ class Evidence:
 
     features: Ints
     parts: Floats
+
+    @property
+    def total(self) -> float:
+        """The sum of the parts."""
+        return float(self.parts.sum())
+
+    def split(self, column: int) -> tuple[Evidence, Evidence]:
+        """The features before a column, and those from it on.
+
+        At the number of words this tells words from meaning (``Vectorizer``).
+
+        >>> both = Evidence(np.array([0, 7]), np.array([0.5, 0.25])).split(3)
+        >>> [side.total for side in both]
+        [0.5, 0.25]
+        """
+        is_before = self.features < column
+        sides = (is_before, ~is_before)
+        first, rest = (Evidence(self.features[s], self.parts[s]) for s in sides)
+        return first, rest
 
     def strongest(self, n: int) -> tuple[list[tuple[int, float]], ...]:
         """The ``n`` features most for and the ``n`` most against, strongest first."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from classmark.arrays import Array, Floats
+from classmark.meaning.sources import TextEncoder
 from classmark.preferences.graph import PreferenceGraph
 from classmark.preferences.labels import is_graphs, labels_from
 from classmark.problems import Mistake
@@ -69,6 +70,16 @@ class Suggestion:
     against: tuple[tuple[str, float], ...] = ()
     probability: float | None = None
     belongs: bool | None = None
+
+
+class ScoreParts(NamedTuple):
+    """How a category's score differs from the mean score, by where that comes from.
+
+    words, meaning : Σ_j x_j (w_{r,j} − mean_s w_{s,j}) over the columns of either.
+    """
+
+    words: float
+    meaning: float
 
 
 def learner(name: str, kinds: Kinds = LEARNERS, /, **parameters: Any) -> LinearRanker:
@@ -172,9 +183,24 @@ class TextRanker:
         """The strongest words for a category, and against it; h7: a feature's own."""
         if not terms:
             return (), ()
-        sides = self.ranker.evidence(X, category).strongest(terms)
-        named = read.__getitem__ if self.ranker.weighs_columns else "h{}".format
+        evidence = self.ranker.evidence(X, category)
+        named: Callable[[int], str] = "h{}".format
+        if self.ranker.weighs_columns:
+            evidence, _ = evidence.split(len(self.vectorizer.vocabulary_))
+            named = read.__getitem__
+        sides = evidence.strongest(terms)
         return tuple(tuple((named(j), part) for j, part in side) for side in sides)
+
+    def score_parts(self, text: str, category: str) -> ScoreParts:
+        """What words and what meaning add to a category's score, for one text."""
+        if category not in self.categories:
+            raise Mistake(
+                f"category {category!r} is not ranked: give one of categories"
+            )
+        X = self.vectorizer.rows([text])
+        evidence = self.ranker.evidence(X, self.categories.index(category))
+        sides = evidence.split(len(self.vectorizer.vocabulary_))
+        return ScoreParts(*(side.total for side in sides))
 
     def _words_behind(self, text: str) -> dict[int, str]:
         """Column → the first word of the text in it: what people recognise."""
@@ -240,10 +266,16 @@ class TextRanker:
         return opened
 
     @classmethod
-    def open(cls, folder: Path, learners: Kinds = LEARNERS) -> TextRanker:
+    def open(
+        cls,
+        folder: Path,
+        learners: Kinds = LEARNERS,
+        meaning: TextEncoder | None = None,
+    ) -> TextRanker:
         """Open a saved folder; its arrays stay on disk until they are used.
 
-        learners : the kinds of rankers that may be in it, by name.
+        learners : the kinds of rankers that may be in it, by name;  meaning : the
+        source of its vectors, if it was trained with one; another is refused.
         """
         from scipy.sparse import csr_matrix
 
@@ -258,7 +290,10 @@ class TextRanker:
             ranker.weights_ = weights
         ranker.thresholds_ = saved.arrays.get("thresholds")
         ranker.supports = with_prefix("supports_", saved.arrays)
-        return cls.from_arrays(saved, Vectorizer, ranker)
+        opened = cls.from_arrays(saved, Vectorizer, ranker)
+        if isinstance(opened.vectorizer, Vectorizer):
+            opened.vectorizer.use_meaning(meaning)
+        return opened
 
 
 class LiveTextRanker:

@@ -77,6 +77,11 @@ class LiveVectorizer(FixedVectorizer):
         then count in its old texts too: give it ``min_df=1`` if those must not change.
         Where its terms were selected (``Vectorizer.keep``), none are added.
         """
+        if vectorizer.meaning_ is not None:
+            raise Mistake(
+                "a vectorizer with meaning cannot go on text by text: fit it anew, or "
+                "fit one of words alone"
+            )
         terms = vectorizer.get_feature_names_out().tolist()
         live = cls(**{name: getattr(vectorizer, name) for name in cls._defaults()})
         live._begin(GrowingVocabulary(terms), *vectorizer.to_arrays())

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from numbers import Integral
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from classmark.arrays import (
     Array,
@@ -20,12 +20,10 @@ from classmark.arrays import (
     Floats,
     Ints,
     Rows,
+    beside,
     cut_runs,
     keep_columns,
-    rows_from,
     stack,
-    take,
-    transpose,
 )
 from classmark.corpus.counting import (
     Statistics,
@@ -36,10 +34,11 @@ from classmark.corpus.counting import (
 )
 from classmark.corpus.documents import GrowingVocabulary, Vocabulary
 from classmark.estimator import Estimator, parameters
-from classmark.preferences.labels import labels_from
+from classmark.meaning.sources import TextEncoder
 from classmark.problems import Mistake
-from classmark.progress import track
 from classmark.text import Analyzer, analyzer_from
+from classmark.weighting.dense import MeaningBlock, learned, made_by
+from classmark.weighting.selection import frequent_terms
 
 WEIGHTINGS = (
     "binary", "count", "tf", "log", "tfidf", "log-tfidf", "relative-tfidf", "pivoted",
@@ -119,29 +118,6 @@ def pivoted_length(unique: Any, average_unique: Any, slope: Any) -> Any:
     0.769231
     """
     return 1.0 / ((1.0 - slope) + slope * unique / average_unique)
-
-
-def rocchio_weights(
-    inside: Array,
-    total: Array,
-    n_inside: ArrayLike,
-    n: int,
-    beta: float = 16.0,
-    gamma: float = 4.0,
-) -> Floats:
-    """max(0, β · mean over a label's documents − γ · mean over the others) [Rocchio71].
-
-    inside, total : sums over the label's documents and over all n, of one shape;
-    n_inside : how many documents have the label. A mean over none is 0; β = 16 and
-    γ = 4 are those of [CrammerSinger03].
-
-    >>> rocchio_weights(np.array([3.0, 0.0]), np.array([3.0, 2.0]), 1, 3).tolist()
-    [48.0, 0.0]
-    """
-    size = np.asarray(n_inside)
-    favour = beta * inside / np.maximum(size, 1)
-    against = gamma * (total - inside) / np.maximum(n - size, 1)
-    return np.asarray(np.maximum(0.0, favour - against))
 
 
 def weigh(
@@ -283,9 +259,13 @@ class Vectorizer(Estimator):
         documents: a whole number, or a fraction of them.
     slope : of "pivoted".
     max_features : keep only so many terms, the most frequent in the collection.
+    meaning : makes vectors of texts (``StaticVectors.packaged()``, or anything that has
+        ``encode``), which stand beside the words; None for words alone.
+    meaning_weight : the length of that part of a row, where "l2" makes the words' 1;
+        None: what suits the source.
 
     After ``fit``: ``vocabulary_``, ``analyzer_``, and ``statistics_`` of the training
-    documents, which all weightings use.
+    documents, which all weightings use; ``meaning_``, the part beside the words.
 
     >>> vectorizer = Vectorizer(weighting="count", norm=None)
     >>> vectorizer.fit_transform(["A bee, two bees", "A hive"]).toarray().tolist()
@@ -304,16 +284,24 @@ class Vectorizer(Estimator):
     slope: float = 0.3
     max_df: float = 1.0
     max_features: int | None = None
+    meaning: TextEncoder | None = None
+    meaning_weight: float | None = None
+    meaning_: MeaningBlock | None = None
     is_closed_: bool = False
 
     def fit(self, texts: Iterable[str], y: Any = None) -> Self:  # noqa: ARG002 - Pipeline
         """Learn the vocabulary and the statistics of the training documents."""
+        texts = self._several(texts)
         self._learn(texts)
+        self._learn_meaning(texts)
         return self
 
     def fit_transform(self, texts: Iterable[str], y: Any = None) -> Csr:  # noqa: ARG002 - Pipeline
         """Learn from the texts and return their weighted rows."""
-        return self._weighted(self._learn(texts)).to_scipy()
+        texts = self._several(texts)
+        words = self._weighted(self._learn(texts))
+        dense = self._learn_meaning(texts)
+        return (words if dense is None else beside(words, dense)).to_scipy()
 
     def transform(self, texts: Iterable[str]) -> Csr:
         """Return the weighted rows of texts; unknown terms are left out."""
@@ -322,12 +310,19 @@ class Vectorizer(Estimator):
     def rows(self, texts: Iterable[str]) -> Rows:
         """Return what ``transform`` does, as ``Rows``."""
         self._require_fitted()
-        return self._weighted(count(texts, self.analyzer_, self.vocabulary_).rows)
+        texts = self._several(texts)
+        words = self._weighted(count(texts, self.analyzer_, self.vocabulary_).rows)
+        return words if self.meaning_ is None else self.meaning_.beside(words, texts)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002 - Pipeline
-        """Return the terms, sorted: the name of each column."""
+        """Return the terms, sorted, then meaning[0] and so on: the columns' names."""
         self._require_fitted()
-        return np.array(self.vocabulary_.terms, dtype=object)
+        dense = [] if self.meaning_ is None else self.meaning_.feature_names
+        return np.array([*self.vocabulary_.terms, *dense], dtype=object)
+
+    def use_meaning(self, meaning: TextEncoder | None) -> None:
+        """Make vectors by this source, after ``from_arrays``; refuse another's."""
+        self.meaning_, self.meaning = made_by(self.meaning_, meaning), meaning
 
     def to_arrays(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """Return what was learned as arrays, and the settings, fit for JSON."""
@@ -336,16 +331,29 @@ class Vectorizer(Estimator):
             {name: getattr(self.statistics_, name) for name in names}
             for names in (FREQUENCIES, TOTALS)
         )
-        settings = self.get_params() | {"analyzer": str(self.analyzer_)} | totals
+        own = {name: getattr(self, name) for name in self._defaults()}
+        del own["meaning"], own["meaning_weight"]
+        settings = own | {"analyzer": str(self.analyzer_)} | totals
         settings["closed"] = self.is_closed_
+        if self.meaning_ is not None:
+            arrays["meaning_centre"] = self.meaning_.centre
+            settings["meaning"] = self.meaning_.settings
         return self.vocabulary_.to_arrays() | arrays, settings
 
     @classmethod
     def from_arrays(
         cls, arrays: Mapping[str, Array], settings: Mapping[str, Any]
     ) -> Vectorizer:
-        """Make the fitted vectorizer that ``to_arrays`` described."""
-        vectorizer = cls(**{name: settings[name] for name in cls._defaults()})
+        """Make the fitted vectorizer that ``to_arrays`` described.
+
+        With vectors of meaning it needs their source: ``use_meaning``.
+        """
+        own = cls._defaults().keys() - {"meaning", "meaning_weight"}
+        vectorizer = cls(**{name: settings[name] for name in own})
+        if (meaning := settings.get("meaning")) is not None:
+            centre = arrays["meaning_centre"]
+            vectorizer.meaning_ = MeaningBlock.from_settings(meaning, centre)
+            vectorizer.meaning_weight = meaning["weight"]
         vectorizer.analyzer_ = Analyzer.parse(settings["analyzer"])
         vectorizer.vocabulary_ = Vocabulary.from_arrays(
             arrays["terms"], arrays["term_ends"]
@@ -397,6 +405,8 @@ class Vectorizer(Estimator):
         selected = np.unique(np.asarray(columns, np.int64))
         if not len(selected):
             raise Mistake("columns is empty: keep one term or more")
+        if self.meaning_ is not None:
+            raise Mistake("columns of meaning are kept whole: select among words alone")
         before = self.statistics_
         df, cf = (getattr(before, name)[selected] for name in FREQUENCIES)
         totals = before.documents, int(cf.sum()), int(df.sum())
@@ -404,6 +414,15 @@ class Vectorizer(Estimator):
         self.vocabulary_ = self.vocabulary_.take(selected.tolist())
         self.is_closed_ = True
         return self
+
+    def _several(self, texts: Iterable[str]) -> Iterable[str]:
+        """Texts that can be read twice, where words are not all that is read."""
+        return texts if self.meaning is None and self.meaning_ is None else list(texts)
+
+    def _learn_meaning(self, texts: Iterable[str]) -> Rows | None:
+        """Learn the centre of the texts' vectors and return that part of the rows."""
+        self.meaning_, dense = learned(self.meaning, self.meaning_weight, texts)
+        return dense
 
     def _weighted(self, counts: Rows) -> Rows:
         return weigh(
@@ -496,78 +515,3 @@ def _documents(bound: float, n: int, name: str) -> float:
     raise Mistake(
         f"{name} is {bound!r}: give a number of documents, or a fraction up to 1.0"
     )
-
-
-def frequent_terms(
-    statistics: Statistics,
-    *,
-    at_least: float = 1,
-    at_most: float = np.inf,
-    max_features: int | None = None,
-) -> Ints:
-    """Select terms by their document frequency; returns sorted column numbers.
-
-    ``max_features`` keeps those that occur most often in the collection; of two that
-    occur as often, the alphabetically first.
-    """
-    df = statistics.document_frequency
-    selected = np.flatnonzero((df >= at_least) & (df <= at_most))
-    if max_features is None:
-        return selected
-    if max_features < 1:
-        raise Mistake(f"max_features is {max_features}: give 1 or more, or None")
-    order = np.argsort(-statistics.collection_frequency[selected], kind="stable")
-    return np.sort(selected[order[:max_features]])
-
-
-def select_features(
-    X: Any,
-    Y: Any,
-    per_label: int = 100,
-    fraction: float = 0.025,
-    *,
-    of: Literal["all", "positive"] = "all",
-) -> Ints:
-    """Select the terms with the largest Rocchio weights for some label.
-
-    For each label the terms are sorted by max(0, 16 · mean over its documents −
-    4 · mean over the others) and max(per_label, fraction · terms) of them are kept,
-    those with a positive weight; the union is returned, as sorted column numbers
-    [CrammerSinger03].
-
-    X : weighted documents, shape (n, d);  Y : as for the rankers, shape (n, k);  of :
-    the terms that ``fraction`` is of, "all" d, or the "positive" ones of the label,
-    which selects about as many terms as the paper has.
-
-    >>> X = [[1.0, 0.0, 0.2], [0.9, 0.1, 0.2], [0.0, 1.0, 0.2]]
-    >>> select_features(X, [[0], [0], [1]], per_label=1, fraction=0.0).tolist()
-    [0, 1]
-    """
-    rows = rows_from(X)
-    if per_label < 0 or not 0.0 <= fraction <= 1.0:
-        raise Mistake(
-            f"per_label is {per_label}, fraction {fraction}: "
-            "give a number of terms and a part of 1"
-        )
-    if of not in {"all", "positive"}:
-        raise Mistake(f"of is {of!r}: use 'all' or 'positive'")
-    chosen = np.zeros(rows.width, np.bool_)
-    total = _column_sums(rows, np.arange(len(rows)))
-    labels = transpose(labels_from(Y, len(rows)))
-    for label in track(range(len(labels)), "selecting terms", len(labels)):
-        documents, grades = labels.row(label)
-        members = documents[grades > 0]
-        inside = _column_sums(rows, members)
-        weights = rocchio_weights(inside, total, len(members), len(rows))
-        terms = rows.width if of == "all" else np.count_nonzero(weights > 0.0)
-        most = max(per_label, int(np.ceil(fraction * terms)))
-        best = np.argsort(-weights, kind="stable")[:most]
-        chosen[best[weights[best] > 0.0]] = True
-    return np.flatnonzero(chosen)
-
-
-def _column_sums(rows: Rows, which: Array) -> Floats:
-    """Sum some of the rows, column by column."""
-    part = take(rows, which)
-    values = part.values.astype(np.float64, copy=False)
-    return np.bincount(part.columns, values, minlength=rows.width).astype(np.float64)

@@ -5,7 +5,8 @@ import pytest
 
 from classmark.problems import Mistake
 from classmark.weighting.live import LiveVectorizer
-from classmark.weighting.vectorizer import Vectorizer, select_features
+from classmark.weighting.selection import select_features
+from classmark.weighting.vectorizer import Vectorizer
 from classmark.workbench.learning import fit
 from classmark.workbench.learning.learner import open_learner
 from classmark.workbench.learning.live import model_in_service

@@ -354,7 +354,7 @@ def _weighted(
     per_label : 0, or how many of the terms that speak for a category are kept at least
     [CrammerSinger03].
     """
-    from classmark.weighting.vectorizer import select_features
+    from classmark.weighting.selection import select_features
 
     texts = [collection.texts[i] for i in chosen]
     X = vectorizer.fit_transform(texts)

@@ -1,5 +1,7 @@
 """How the manual is built."""
 
+from pygments.lexers.special import TextLexer
+
 project = "Classmark"
 author = "The Classmark developers"
 extensions = [
@@ -18,7 +20,12 @@ autodoc_typehints = "none"
 
 
 def setup(app):  # noqa: ANN001, ANN201, Sphinx's own protocol
-    """Show docstrings as they are written: formulas and shapes keep their form."""
+    """Show docstrings as they are written: formulas and shapes keep their form.
+
+    Files that the manual prints, named by their formats, are plain text.
+    """
+    for name in ("csv", "tsv", "qrels"):
+        app.add_lexer(name, TextLexer)
 
     def as_written(_app, _what, _name, _object, _options, lines):  # noqa: ANN001, ANN202
         lines[:] = ["::", "", *(f"   {line}" for line in lines), ""]

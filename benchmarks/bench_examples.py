@@ -1,9 +1,9 @@
 """Queries by examples beside scikit-learn's LinearSVC: quality, and time.
 
 Run with ``OMP_NUM_THREADS=1 CLASSMARK_DATA=DIR python benchmarks/bench_examples.py
-[--parts speed,few,cut,others,unseen] [--json FILE]``. A topic's training documents are
-the examples P, all test documents the collection U; LinearSVC (balanced, C = 0.1)
-learns the same matrix, P against U.
+[--parts speed,few,cut,others,unseen,growth] [--json FILE]``. A topic's training
+documents are the examples P, all test documents the collection U; LinearSVC (balanced,
+C = 0.1) learns the same matrix, P against U.
 
 speed : training and ranking one topic of 20 Newsgroups from all examples; a first
 answer from a few examples over all 18,846 messages, and ranking again after one yes or
@@ -11,6 +11,7 @@ one no. Processor time, the contestants taking turns.
 few : MAP by the number of examples, 20 Newsgroups; the same draws for every method.
 cut : MAP of queries cut to their heaviest terms.
 others, unseen : as few, on collections that little, and nothing, was designed on.
+growth : processor time of the methods as made-up documents grow in number.
 """
 
 from __future__ import annotations
@@ -28,12 +29,23 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
+from synthetic_rows import SyntheticRows
 
 from classmark.arrays import Rows, stack, take
 from classmark.examples.query import ExampleQuery
 from reproductions.qbme_few import few, margins
 from reproductions.qbme_tasks import Task, load_task, news20
 
+MADE = (4_000, 16_000, 64_000)  # documents out of a seed
+WIDTH = 50_000  # their words
+GROWING = {  # methods, and the paper's C where it is that of the formula
+    "one-class": 100.0,
+    "balanced": 1.0,
+    "balanced-literal": 100.0,
+    "precision-recall": 100.0,
+    "precision@k": 100.0,
+}
+TURNS = 3
 OTHERS = {  # topics, draws
     "debian-debtags": (60, 3),
     "pypi-topics": (40, 5),
@@ -232,6 +244,41 @@ def cut(data: Path) -> dict[str, list[float]]:
     return found
 
 
+def growth(_data: Path) -> list[dict[str, float]]:
+    """Seconds to learn from n documents, a twentieth of them examples; one-class: n."""
+    rows = []
+    for n in MADE:
+        known, others = n // 20, n - n // 20
+        P = SyntheticRows(1, known, WIDTH, relevant=known).open()
+        U = SyntheticRows(2, others, WIDTH, relevant=others // 100).open()
+        alone = SyntheticRows(3, n, WIDTH, relevant=n).open()
+        row = {"documents": float(n)}
+        for method, C in GROWING.items():
+            given = (alone,) if method == "one-class" else (P, U)
+            query = ExampleQuery(method, C=C).fit(*given)  # compiled and read once
+            row[method] = median(
+                seconds(partial(query.fit, *given)) for _ in range(TURNS)
+            )
+        rows.append(row)
+    return rows
+
+
+def growth_table(found: list[dict[str, float]]) -> str:
+    """A row for each number of documents, and the exponents of the time."""
+    first, last = found[0], found[-1]
+    lines = [
+        f"| documents | {' | '.join(GROWING)} |",
+        "|---" * (1 + len(GROWING)) + "|",
+    ]
+    for row in found:
+        cells = " | ".join(f"{row[name]:.3f}" for name in GROWING)
+        lines.append(f"| {row['documents']:,.0f} | {cells} |")
+    times = np.log(last["documents"] / first["documents"])
+    powers = (np.log(last[name] / first[name]) / times for name in GROWING)
+    lines.append(f"| ~ documents^ | {' | '.join(f'{power:.2f}' for power in powers)} |")
+    return "\n".join(lines)
+
+
 def few_table(found: dict[str, Any]) -> str:
     """Write MAP by the number of examples as Markdown."""
     methods = list(dict.fromkeys(row[1] for row in found["map"]))
@@ -286,7 +333,7 @@ def main() -> None:
     """Measure the parts asked for; print, write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=os.environ.get("CLASSMARK_DATA"))
-    parser.add_argument("--parts", default="speed,few,cut,others,unseen")
+    parser.add_argument("--parts", default="speed,few,cut,others,unseen,growth")
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
@@ -298,6 +345,7 @@ def main() -> None:
         "cut": (cut, cut_table),
         "others": (others, unseen_tables),
         "unseen": (unseen, unseen_tables),
+        "growth": (growth, growth_table),
     }
     result = {}
     for part in options.parts.split(","):

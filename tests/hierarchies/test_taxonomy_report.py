@@ -3,7 +3,17 @@
 import numpy as np
 import pytest
 
-from classmark.hierarchies.report import favoured, taxonomy_report
+from classmark.corpus.documents import train_test
+from classmark.hierarchies.flat import FlatClassifier
+from classmark.hierarchies.held_out import NodeLearner
+from classmark.hierarchies.places import places_of
+from classmark.hierarchies.report import (
+    HELD_OUT,
+    compare,
+    favoured,
+    taxonomy_report,
+)
+from classmark.hierarchies.top_down import TopDownClassifier
 from classmark.problems import Mistake
 from classmark.taxonomy.tree import Taxonomy
 
@@ -55,6 +65,31 @@ def test_with_documents_every_figure_is_there():
     assert 0 < report.training_error_flat < 0.1
     assert "training error, top-down / flat" not in said
     assert all(row["value"] is not None for row in report.rows())
+
+
+def test_ratios_are_those_of_the_errors_of_both_classifiers():
+    """Top-down and flat, learned from the same three quarters of the documents."""
+    tree = Taxonomy([("r", "a"), ("r", "b"), *zip("aabb", range(4), strict=True)])
+    rng = np.random.default_rng(3)
+    leaf = rng.integers(0, 4, 200)
+    X = rng.random((200, 6))
+    X[np.arange(200), leaf] += 0.5
+    y, exact = leaf.tolist(), {"tol": 1e-6}
+    compared = compare(places_of(tree, y), X, NodeLearner(**exact))
+    learn, ask = train_test(200, HELD_OUT, 0)
+    errors = [
+        float(np.mean(model.fit(X[learn], leaf[learn]).predict(X[ask]) != leaf[ask]))
+        for model in (TopDownClassifier(tree, **exact), FlatClassifier(**exact))
+    ]
+    assert errors[0] > errors[1] > 0
+    assert compared.ratio == pytest.approx(errors[0] / errors[1])
+    report = taxonomy_report(tree, X, y)
+    assert report.error_ratio == pytest.approx(
+        report.error_top_down / report.error_flat
+    )
+    assert report.training_error_ratio == pytest.approx(
+        report.training_error_top_down / report.training_error_flat
+    )
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,22 @@ def test_an_index_holds_what_the_analyzer_says(documents, memory):
         assert field.number("nothing") is None
 
 
+def test_the_courses_pairs_become_lists_by_term_then_document(tmp_path):
+    """In blocks of three documents, merged, or at once."""
+    documents = ["brutus caesar", "caesar", "brutus", "caesar", "noble", "", "brutus"]
+    documents += ["kill", "", "julius"]
+    numbered = [(f"d{at}", text) for at, text in enumerate(documents, start=1)]
+    merged = built(numbered, tmp_path / "blocks", block=3)
+    assert merged == built(numbered, tmp_path / "at once")
+    field = Index.build(tmp_path / "index", numbered).field("text")
+    lists = field.lists(np.arange(field.n_terms))
+    assert {
+        field.term(t): [int(i) + 1 for i in lists.items[begin:end]]
+        for t, (begin, end) in enumerate(zip(lists.begins, lists.ends, strict=True))
+    } == {"brutus": [1, 3, 7], "caesar": [1, 2, 4], "julius": [10], "kill": [8],
+          "nobl": [5]}  # fmt: skip
+
+
 @given(plain, st.integers(1, 4))
 def test_positions_are_those_of_the_tokens(documents, part):
     with TemporaryDirectory() as folder:

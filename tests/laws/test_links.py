@@ -35,6 +35,14 @@ def test_it_is_the_distribution_that_a_step_leaves_as_it_is(seed, damping, metho
     assert np.abs(x - slow.pagerank(A, v, damping)).sum() < 1e-9
 
 
+@given(SEEDS, st.floats(0, 0.9))
+def test_wherever_a_reader_starts_many_steps_lead_to_the_same_ranks(seed, damping):
+    """Every row of P^r comes to π: the fundamental theorem of finite Markov chains."""
+    A, v, _ = web(seed)
+    many = np.linalg.matrix_power(slow.transitions(A, v, damping), 512)
+    assert np.abs(many - pagerank(A, damping, v)).sum(axis=1).max() < 1e-8
+
+
 @given(SEEDS, DAMPING)
 def test_the_ways_agree(seed, damping):
     A, v, _ = web(seed)

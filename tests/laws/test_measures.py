@@ -8,6 +8,7 @@ from hypothesis.extra.numpy import arrays
 from classmark.measures import (
     Measure,
     category_ranking,
+    category_ranking_per_document,
     classification,
     parse,
     precision_at_rank,
@@ -62,6 +63,16 @@ def test_increasing_transformations_change_no_retrieval_measure(case, rising):
     run, qrels = case
     risen = {q: {d: rising(s) for d, s in found.items()} for q, found in run.items()}
     assert retrieval(run, qrels, RETRIEVAL) == retrieval(risen, qrels, RETRIEVAL)
+
+
+@patient
+@given(ranked(), st.permutations(range(6)), st.integers(0, 5))
+def test_losses_and_retrieval_measures_are_related_as_the_paper_says(case, row, label):
+    """A wrong top topic is a wrong ranking; one topic is covered as far as it errs."""
+    values, labelled = category_ranking_per_document(*case), case[1].any(axis=1)
+    assert (values["one_error"] <= values["loss1"])[labelled].all()
+    alone = category_ranking([row], [[label]], ["coverage", "loss2"])
+    assert alone["coverage"] == alone["loss2"]
 
 
 @patient

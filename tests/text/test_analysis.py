@@ -23,6 +23,13 @@ def test_each_stage_does_its_work():
     assert Analyzer(stop=["bees", "OF"], stem=False)("The bees of") == ["the"]
 
 
+def test_the_courses_sentence_has_seven_words_of_six_types():
+    text = "the importance of retrieving the good information"
+    segmented = Analyzer(stop=False, stem=False)(text)
+    assert (len(segmented), len(set(segmented))) == (7, 6)
+    assert Analyzer()(text) == ["import", "retriev", "good", "inform"]
+
+
 def test_porter_and_snowball_differ_where_they_should():
     assert Analyzer(stem="porter")("generously dying") == ["gener", "dy"]
     assert Analyzer(stem="snowball")("generously dying") == ["generous", "die"]

@@ -91,3 +91,13 @@ def test_all_labels_may_stand_but_not_unseen(client, desk):
 def test_words_for_numbers():
     assert [strength(x) for x in (0.85, 0.7, 0.1)] == ["reliable", "tentative", "low"]
     assert beyond_chance(float("nan")) == "–"
+
+
+@pytest.mark.parametrize("version", [-1, 2**53 + 1, -(2**100)])
+def test_a_version_that_no_document_can_have_is_refused(admin, client, version):
+    body = {"document": "bees-1", "labels": ["bees"], "version": version}
+    assert admin.post("/settle", body).status_code == 400
+    form = {"document": "bees-1", "whose": "everybody", "seen": version}
+    assert client.post("/progress/settle", data=form).status_code == 400
+    form = {"act": "accept", "assign": "bees", "version": version}
+    assert client.post("/decide/bees-1", data=form).status_code == 400

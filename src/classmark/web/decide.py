@@ -68,7 +68,7 @@ class DecisionForm(BaseModel):
     above: Names = ()
     below: Names = ()
     note: Annotated[str, Field(max_length=4000)] = ""
-    version: int | None = None
+    version: fields.Number | None = None
     reading: Reading = ""
 
     def decision(self) -> Decision:

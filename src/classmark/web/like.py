@@ -44,16 +44,17 @@ def _blank(value: Any) -> Any:
 
 T = TypeVar("T")
 Chosen = Annotated[T | None, BeforeValidator(_blank)]
+Positive = Annotated[int, Field(ge=1, le=fields.LARGEST)]
 
 
 class QueryParams(BaseModel):
     """Parameters of the learned query besides its method, those that are chosen."""
 
-    k: Chosen[Annotated[int, Field(ge=1)]] = Field(
+    k: Chosen[Positive] = Field(
         default=None,
         description="of precision@k and recall@k; else the number of examples",
     )
-    sample: Chosen[Annotated[int, Field(ge=1)]] = Field(
+    sample: Chosen[Positive] = Field(
         default=None,
         description="how many of the other documents to learn from; else all",
     )
@@ -61,7 +62,7 @@ class QueryParams(BaseModel):
     gamma: Chosen[Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(
         default=None, description="of rbf and polynomial; else 1"
     )
-    degree: Chosen[Annotated[int, Field(ge=1)]] = Field(
+    degree: Chosen[Annotated[int, Field(ge=1, le=100)]] = Field(
         default=None, description="of polynomial; else 2"
     )
     coef0: Chosen[Annotated[float, Field(allow_inf_nan=False)]] = Field(
@@ -111,8 +112,8 @@ class ActForm(BaseModel):
     examples: str = ""
     text: str = ""
     name: str = ""
-    version: int | None = None
-    k: int = open_searches.SHOWN
+    version: fields.Number | None = None
+    k: fields.Number = open_searches.SHOWN
 
     def marks(self, desk: Desk) -> dict[str, MarkAct]:
         """Document → its mark; the last of two counts."""

@@ -73,7 +73,7 @@ def settle_form(
     me: Classifier,
     document: FormText,
     whose: FormText,
-    seen: Annotated[int, Form()],
+    seen: Annotated[int, Form(ge=0, le=fields.LARGEST)],
     note: FormText = "",
 ) -> RedirectResponse:
     """Let the labels of one person, or of everybody, stand."""
@@ -156,7 +156,7 @@ class SettleBody(fields.Body):
     labels: fields.Ids = ()
     primary: fields.Ids = ()
     note: fields.Note = ""
-    version: int | None = None
+    version: fields.Number | None = None
 
 
 fields.answer(agreements.Pair, **fields.nullable(agreements.Pair))

@@ -172,6 +172,17 @@ def test_a_scheduler_by_its_address_and_its_loss(tmp_path, monkeypatch):
         machines.close()
 
 
+def test_a_scheduler_lost_while_its_workers_are_waited_for(two, monkeypatch):
+    from distributed.comm.core import CommClosedError
+
+    def closed(*_, **__):
+        raise CommClosedError("ConnectionResetError: [Errno 104]")
+
+    monkeypatch.setattr(two.client, "wait_for_workers", closed)
+    with pytest.raises(Mistake, match="the scheduler was lost: start it again"):
+        two._wait()  # noqa: SLF001 (what a command waits in)
+
+
 def test_certificates(tmp_path, monkeypatch):
     monkeypatch.setattr(cluster, "SECONDS", 30)
     from dask import config

@@ -400,6 +400,8 @@ class Machines:
         return dict(self.client.scheduler_info(n_workers=-1)["workers"])
 
     def _wait(self) -> None:
+        from distributed.comm.core import CommClosedError
+
         try:
             self.client.wait_for_workers(1, timeout=30)
         except TimeoutError as problem:
@@ -407,6 +409,8 @@ class Machines:
             raise Mistake(
                 "the scheduler has no workers: start some (dask worker ADDRESS)"
             ) from problem
+        except CommClosedError as problem:
+            raise _lost() from problem
 
     @contextmanager
     def _telling(self, *, final: bool) -> Iterator[None]:
@@ -430,11 +434,15 @@ class Machines:
             ) from problem
         except (FutureCancelledError, CommClosedError, TimeoutError) as problem:
             if self.client.status != "running" or final:
-                raise Mistake(
-                    "the scheduler was lost: start it again and repeat the command; "
-                    "what is done is kept"
-                ) from problem
+                raise _lost() from problem
             self._wait()
+
+
+def _lost() -> Mistake:
+    return Mistake(
+        "the scheduler was lost: start it again and repeat the command; what is done "
+        "is kept"
+    )
 
 
 def _same(thing: T) -> T:

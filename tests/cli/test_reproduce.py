@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture
 def quick(monkeypatch):
     """Put small found results in the place of the long experiments."""
+    monkeypatch.setenv("COLUMNS", "100")
     paper = {name: dict(zip(NAMES, PAPER[name], strict=True)) for name in NAMES}
     same = dict.fromkeys(NAMES, 0.25)
     by_fold = {name: [0.25, 0.251] for name in NAMES}

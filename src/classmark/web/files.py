@@ -367,7 +367,7 @@ def read_document(me: Reader, document: fields.InPath) -> JudgedRecord:
     return fields.record_named(me.desk, document)
 
 
-@documents_api.put("/documents/{document:path}")
+@documents_api.put("/documents/{document:path}", responses=fields.MISSING)
 def put_document(
     me: Classifier, document: fields.InPath, body: ContentBody
 ) -> JudgedRecord:

@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from classmark.workbench.settings import Settings, form_fields, read_settings
+from classmark.workbench.settings import Settings, read_settings
+from classmark.workbench.settings_form import form_fields
 from classmark.workbench.team.jobs import WORKS
 
 

@@ -14,10 +14,10 @@ from classmark.workbench.settings import (
     LearningSettings,
     Settings,
     TextSettings,
-    form_fields,
     read_settings,
     settings_text,
 )
+from classmark.workbench.settings_form import form_fields
 from classmark.workbench.store.log import whoami
 
 

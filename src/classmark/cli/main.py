@@ -28,6 +28,7 @@ from classmark import __version__
 from classmark.cli import (
     decide,
     like,
+    meaning,
     project,
     research,
     search,
@@ -157,6 +158,10 @@ app = group(
                 "show import export add rename describe merge split move retire "
                 "report prune train-meta propose accept build",
             ),
+        ),
+        "meaning": group(
+            "Vectors of meaning beside words: their source, and what is computed.",
+            named(meaning, "set status compute drop"),
         ),
         "rank": group(
             "Learn how answers are to be ordered.",

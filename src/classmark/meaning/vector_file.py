@@ -11,8 +11,9 @@ from __future__ import annotations
 import os
 import time
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -56,29 +57,45 @@ class ComputedVectors(NamedTuple):
 class VectorFile(MeaningSource):
     """Vectors of a source, stored by text; itself a source of the same vectors.
 
-    folder : where they lie; made at first;  meaning : makes those that are missing;
-    None: the stored ones are all there is. Vectors are of unit length, rounded to
-    float16, whether they are stored yet or not.
+    folder : where they lie; made at first;  meaning : makes those that are missing, or
+    is a function that opens what does, when one is missing;  None: the stored ones are
+    all there is. Vectors are of unit length, rounded to float16, whether they are
+    stored yet or not.
     """
 
-    def __init__(self, folder: Path | str, meaning: TextEncoder | None = None) -> None:
-        self.folder = Path(folder)
-        self.source = None if meaning is None else source_from(meaning)
+    def __init__(
+        self,
+        folder: Path | str,
+        meaning: TextEncoder | Callable[[], TextEncoder] | None = None,
+    ) -> None:
+        if isinstance(meaning, TextEncoder):
+            meaning = source_from(meaning)
+        self.folder, self._meaning = Path(folder), meaning
         place = self.folder / "source"
         if not place.exists():
-            if self.source is None:
+            if meaning is None:
                 raise Mistake(f"{folder} has no vectors: give their source (meaning=…)")
+            self._meaning = source = _opened(meaning)
             make_folder(self.folder)
-            described = self.source.facts._asdict() | {"weight": self.source.weight}
+            described = source.facts._asdict() | {"weight": source.weight}
             save(place, FORMAT, VERSION, {}, described)
         settings = open_folder(place, FORMAT, VERSION).settings
         facts = MeaningFacts(*(settings[name] for name in MeaningFacts._fields))
-        if self.source is not None:
-            require_same(self.source, facts, str(folder))
         self.name, self.digest, self.dimension = facts
         self.weight = settings["weight"]
         self._paths = self.folder / "keys", self.folder / "vectors"
+        if isinstance(self._meaning, MeaningSource):
+            require_same(self._meaning, facts, str(folder))
         self._read()
+
+    @cached_property
+    def source(self) -> MeaningSource | None:
+        """What makes the vectors that are missing; it must make the same."""
+        if self._meaning is None:
+            return None
+        source = _opened(self._meaning)
+        require_same(source, self.facts, str(self.folder))
+        return source
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -192,6 +209,10 @@ class VectorFile(MeaningSource):
                 file.write(array.tobytes())
                 file.flush()
                 os.fsync(file.fileno())
+
+
+def _opened(meaning: TextEncoder | Callable[[], TextEncoder]) -> MeaningSource:
+    return source_from(meaning if isinstance(meaning, TextEncoder) else meaning())
 
 
 def _crc32(key: bytes, vector: NDArray[np.float16]) -> int:

@@ -17,7 +17,8 @@ from classmark.web.guard.auth import Admin, Classifier, Reader
 from classmark.web.guard.errors import or_missing
 from classmark.web.render import THEMES, fragment, page, redirect, with_cookie
 from classmark.workbench.project import Project, info
-from classmark.workbench.settings import SECTIONS, FormField, form_fields
+from classmark.workbench.settings import SECTIONS
+from classmark.workbench.settings_form import FormField, form_fields
 from classmark.workbench.team.jobs import WORKS, Job, start_work
 
 pages = APIRouter(prefix="/settings")

@@ -39,6 +39,14 @@ WORDS: Mapping[str, tuple[str, str]] = {
         "train anew (Settings, Model and jobs)",
         "call POST /rebuild",
     ),
+    "(classmark meaning set SOURCE)": (
+        "(Settings, Meaning)",
+        "(the setting meaning.source)",
+    ),
+    "set none (classmark meaning set none) and run classmark train": (
+        "choose none (Settings, Meaning) and train anew",
+        "choose none for the setting meaning.source and call POST /train",
+    ),
     "with classmark train": ("in a training", "with POST /train"),
     "with the next classmark train": (
         "with the next training",

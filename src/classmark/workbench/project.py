@@ -15,18 +15,20 @@ from classmark.taxonomy.tree import taxonomy_of
 from classmark.workbench.results import FACTS, Cell, Table
 from classmark.workbench.settings import (
     FILE,
+    MeaningSettings,
     Settings,
     read_settings,
     settings_text,
-    with_form_values,
     write_settings,
 )
+from classmark.workbench.settings_form import with_form_values
 from classmark.workbench.store.log import whoami
 from classmark.workbench.store.state import State
 from classmark.workbench.store.store import Store
 
 if TYPE_CHECKING:
     from classmark.formats.records import Record
+    from classmark.meaning.vector_file import VectorFile
     from classmark.rankers.text_ranker import TextRanker
     from classmark.taxonomy.tree import Category, Taxonomy
 
@@ -48,6 +50,7 @@ class Project:
         self.index = Generations(folder / "index")
         self.rankers = Generations(folder / "rankers")
         self._cache: dict[Any, tuple[object, tuple[Any, ...], Any]] = {}
+        self._vectors: dict[MeaningSettings, VectorFile | None] = {}
         self._store = self._open_store(shared=shared)
 
     def _open_store(self, *, shared: bool) -> Store:
@@ -109,6 +112,18 @@ class Project:
         fields = record.document.fields
         return "\n".join(fields[name] for name in names if fields.get(name))
 
+    def meaning(self, settings: MeaningSettings | None = None) -> VectorFile | None:
+        """Vectors of texts beside their words; None for words alone.
+
+        settings : of a model that was trained with others than the project's of now.
+        """
+        from classmark.workbench.meaning import open_vectors
+
+        settings = settings or self.settings.meaning
+        if settings not in self._vectors:
+            self._vectors[settings] = open_vectors(self.folder, settings)
+        return self._vectors[settings]
+
     def change_settings(self, values: Mapping[str, str], who: str) -> list[str]:
         """Change the settings that differ, all or none; return their names.
 
@@ -121,6 +136,7 @@ class Project:
         if changes:
             Analyzer.parse(settings.text.analyzer)
             require(settings.learning)
+            self.meaning(settings.meaning)
             with self.store.transaction():
                 write_settings(self.folder, settings)
                 self.store.note_event("settings", who, changed=changes)
@@ -285,7 +301,7 @@ def _checked(project: Project) -> str:
     project.store.check()
     require_replayed(project.store)
     for number in project.models.numbers():
-        check_model(project.models.folder / f"{number:06d}")
+        check_model(project, project.models.folder / f"{number:06d}")
     if (live := project.lives.current()) is not None:
         LiveTextRanker.open(live)
     if project.index.current() is not None:

@@ -11,7 +11,6 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, asdict, dataclass, field, fields
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -253,6 +252,60 @@ class SearchSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class MeaningSettings:
+    """Where vectors of meaning come from, and how much they count beside words."""
+
+    __pydantic_config__ = _CLOSED
+    source: str = _setting(
+        "none",
+        "What makes vectors of texts: a table of token vectors (static), a sentence "
+        "model (sentences), a server of yours, or your own, imported with documents.",
+        "none static sentences server own",
+    )
+    model: str = _setting(
+        "",
+        "The folder of the table or of the sentence model, or what the server calls "
+        "its model; empty: the table that comes with classmark[meaning].",
+    )
+    url: str = _setting("", "The server's address, as http://127.0.0.1:8080/v1.")
+    allow_remote: bool = _setting(
+        False, "Whether the server may be another machine: texts are sent to it."
+    )
+    weight: float = _setting(
+        0.0,
+        "The length of the part of meaning beside words of length 1; 0: as suits the "
+        "source.",
+        most=100,
+    )
+    pooling: str = _setting(
+        "",
+        "Of a sentence model: mean, cls, max or lasttoken; empty: as its folder says.",
+    )
+    prefix: str = _setting(
+        "",
+        "Of a sentence model: what is put before each text; empty: as its folder says.",
+    )
+
+    @property
+    def remembered(self) -> dict[str, Any]:
+        """As models remember it, by name; nothing for words alone."""
+        return {} if self.source == "none" else {"meaning": asdict(self)}
+
+    @property
+    def problem(self) -> str:
+        """Which two settings do not go together, and the remedy; "": none.
+
+        >>> MeaningSettings("sentences").problem
+        'model is empty: give the folder of the sentence model'
+        """
+        if self.source == "sentences" and not self.model:
+            return "model is empty: give the folder of the sentence model"
+        if self.source == "server" and not (self.url and self.model):
+            return "url or model is empty: give the server's address and its model"
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
 class StoreSettings:
     """Where documents and decisions are kept: a file here, or a PostgreSQL server.
 
@@ -269,6 +322,7 @@ SECTIONS = {
     "text": "How texts become words. Holds from the next training and indexing on.",
     "learning": "How the ranker learns. Holds from the next training on.",
     "search": "What is kept of searches. Holds at once.",
+    "meaning": "Vectors beside words. Holds from the next training on.",
 }  # those that a form shows
 BLANK = f"""\
 # A Classmark project. Edit by hand; unknown keys are refused.
@@ -279,6 +333,8 @@ format = {FORMAT}
 [learning]  # {LearningSettings.__doc__}
 
 [search]  # Whether searches and clicks are kept: no, anonymous or named.
+
+[meaning]  # {MeaningSettings.__doc__}
 """
 
 
@@ -291,6 +347,7 @@ class Settings:
     text: TextSettings = field(default_factory=TextSettings)
     learning: LearningSettings = field(default_factory=LearningSettings)
     search: SearchSettings = field(default_factory=SearchSettings)
+    meaning: MeaningSettings = field(default_factory=MeaningSettings)
     store: StoreSettings = field(default_factory=StoreSettings)
 
 
@@ -340,8 +397,9 @@ def validated(values: Mapping[str, Any]) -> Settings:
         raise Mistake(_explained(errors.errors(include_url=False)[0])) from None
     if problem := store_problem(settings.store):
         raise Mistake(f"store.{problem}")
-    if problem := settings.learning.problem:
-        raise Mistake(f"learning.{problem}")
+    for section in ("learning", "meaning"):
+        if problem := getattr(settings, section).problem:
+            raise Mistake(f"{section}.{problem}")
     return settings
 
 
@@ -356,7 +414,7 @@ def _explained(error: ErrorDetails) -> str:
     """What is wrong with a value, and the remedy."""
     *sections, key = (str(part) for part in error["loc"][:2])
     section = ".".join(sections)
-    settings = _fields(section)
+    settings = fields_of(section)
     if error["type"] == "unexpected_keyword_argument":
         place = f"of [{section}]" if section else "here"
         return f"{key!r} is not a setting {place}: use {', '.join(settings)}"
@@ -381,7 +439,7 @@ def _remedy(setting: Field[Any]) -> str:
     return f"it is to be {kinds.get(kind, 'a section')}"
 
 
-def _fields(section: str) -> dict[str, Field[Any]]:
+def fields_of(section: str) -> dict[str, Field[Any]]:
     """Name → field of the settings in a section; "": of the file as a whole."""
     blank = Settings("")
     part = getattr(blank, section) if section else blank
@@ -511,90 +569,3 @@ def write_settings(folder: Path, settings: Settings) -> None:
     """
     path = folder / FILE
     write_whole(path, settings_text(settings, path.read_bytes().decode()))
-
-
-@dataclass(frozen=True, slots=True)
-class FormField:
-    """A setting as a form shows it: its full name, its value as text, what it means.
-
-    choices : empty where any text may be sent.
-    """
-
-    name: str
-    value: str
-    says: str
-    choices: tuple[str, ...] = ()
-
-    @property
-    def label(self) -> str:
-        """Its name without the section's."""
-        return self.name.rpartition(".")[2].replace("_", " ")
-
-
-def form_fields(settings: Settings) -> dict[str, list[FormField]]:
-    """All settings that a form may change, by section; "" has the name.
-
-    >>> [field.value for field in form_fields(Settings("Shelf"))["search"]]
-    ['no']
-    """
-    form: dict[str, list[FormField]] = {}
-    for section in ("", *SECTIONS):
-        part, form[section] = getattr(settings, section) if section else settings, []
-        for key, setting in _fields(section).items():
-            if about := setting.metadata:
-                name, text = f"{section}.{key}", _as_text(getattr(part, key))
-                choices = about["examples"]
-                if choices and text not in choices:
-                    choices = (text, *choices)
-                shown = name.removeprefix("."), text, about["description"], choices
-                form[section].append(FormField(*shown))
-    return form
-
-
-def _as_text(value: Any) -> str:
-    if isinstance(value, bool):
-        return YES_NO[value]
-    if isinstance(value, tuple):
-        return ", ".join(value)
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def with_form_values(
-    settings: Settings, texts: Mapping[str, str]
-) -> tuple[Settings, dict[str, str]]:
-    """The settings with values that a form sent, by full name; and which are others.
-
-    >>> with_form_values(Settings("Shelf"), {"name": "Shelf", "learning.C": "2"})[1]
-    {'learning.C': '2'}
-    """
-    values, changes = asdict(settings), {}
-    for setting in chain.from_iterable(form_fields(settings).values()):
-        text = texts.get(setting.name, setting.value).strip()
-        if text == setting.value:
-            continue
-        if setting.choices and text not in setting.choices:
-            choices = ", ".join(setting.choices)
-            raise Mistake(f"{setting.name} is {text!r}: use {choices}")
-        section, _, key = setting.name.rpartition(".")
-        part = values[section] if section else values
-        part[key] = _from_text(setting.name, type(part[key]), text)
-        changes[setting.name] = text
-    return validated(values), changes
-
-
-def _from_text(name: str, kind: type, text: str) -> Any:
-    """A value out of a text; one that does not fit stays text, and is refused later."""
-    if kind is bool:
-        return text == YES_NO[True]
-    if kind is tuple:
-        return tuple(part.strip() for part in text.split(",") if part.strip())
-    if kind in NUMBERS:
-        try:
-            return kind(text)
-        except ValueError:
-            return text
-    least, most = (1, 200) if name == "name" else (0, 500)
-    if not text.isprintable() or not least <= len(text) <= most:
-        length = f"{least} to {most}" if least else f"up to {most}"
-        raise Mistake(f"{name} is not usable: give one line of {length} characters")
-    return text

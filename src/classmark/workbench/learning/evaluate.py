@@ -31,12 +31,8 @@ from classmark.workbench.learning import fit
 from classmark.workbench.learning.options import for_learner
 from classmark.workbench.learning.train import voting
 from classmark.workbench.results import Cell, Column, Evaluated, Table
-from classmark.workbench.settings import (
-    LearningSettings,
-    Settings,
-    form_fields,
-    with_form_values,
-)
+from classmark.workbench.settings import LearningSettings, Settings
+from classmark.workbench.settings_form import form_fields, with_form_values
 
 if TYPE_CHECKING:
     from classmark.rankers.text_ranker import TextRanker

@@ -22,7 +22,11 @@ from classmark.workbench.learning.lessons import (
     teaches,
 )
 from classmark.workbench.learning.models import TopDownTextRanker
-from classmark.workbench.settings import MMP_LOSSES, LearningSettings
+from classmark.workbench.settings import (
+    MMP_LOSSES,
+    LearningSettings,
+    MeaningSettings,
+)
 from classmark.workbench.store.log import JudgedRecord
 
 if TYPE_CHECKING:
@@ -492,13 +496,18 @@ def new_ranker(learning: LearningSettings) -> LinearRanker:
 
 
 def new_vectorizer(
-    project: Project, settings: LearningSettings | None = None
+    project: Project,
+    settings: LearningSettings | None = None,
+    meaning: MeaningSettings | None = None,
 ) -> Vectorizer:
-    """An unfitted vectorizer as the settings describe it."""
+    """An unfitted vectorizer as these settings describe it, or the project's."""
     from classmark.weighting.vectorizer import Vectorizer
 
     learning = settings or project.settings.learning
+    meaning = meaning or project.settings.meaning
     return Vectorizer(
+        meaning=project.meaning(meaning),
+        meaning_weight=meaning.weight or None,
         analyzer=project.settings.text.analyzer,
         weighting=learning.weighting,
         norm=learning.scaled,

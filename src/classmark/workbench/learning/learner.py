@@ -41,7 +41,7 @@ from classmark.workbench.learning.models import (
     settings_from_nothing,
 )
 from classmark.workbench.results import Learned
-from classmark.workbench.settings import LearningSettings, with_loss
+from classmark.workbench.settings import LearningSettings, MeaningSettings, with_loss
 from classmark.workbench.store.log import LogReplay
 
 if TYPE_CHECKING:
@@ -498,6 +498,8 @@ def from_model(
     ranker = fitted.model.ranker.simple
     if not isinstance(ranker, LiveRanker) or not ranker.can_go_on:
         return None
+    if fitted.meaning.remembered:
+        return None
     number = moment.numbers()
     records = map(moment.judged, project.store.records())
     used = {number[name] for record in records for name in lessons.spoken_of(record)}
@@ -518,7 +520,7 @@ class Training(NamedTuple):
     upto : the last act it was trained on;  how : its settings, what was chosen written
     out;  asked, select : the settings as they were given, and whether C was to be
     chosen;  without : acts up to ``upto`` that it was trained without, because they
-    were undone later;  seconds : how long it took.
+    were undone later;  seconds : how long it took;  meaning : its source of vectors.
     """
 
     upto: int | None = None
@@ -527,6 +529,7 @@ class Training(NamedTuple):
     select: bool = False
     without: frozenset[int] = frozenset()
     seconds: float = inf
+    meaning: MeaningSettings = MeaningSettings()
 
     def is_outdated(self, store: Store) -> bool:
         """Whether other acts that it was trained on, or without, hold now."""
@@ -544,6 +547,7 @@ def training_of(project: Project, base: str) -> Training:
         facts.get("select", False),
         frozenset(facts.get("without", ())),
         facts.get("seconds", inf),
+        MeaningSettings(**facts.get("meaning", {})),
     )
 
 

@@ -14,6 +14,7 @@ from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake, worded
 from classmark.rankers.calibration import Calibrator
 from classmark.rankers.linear import Evidence, LinearRanker
+from classmark.rankers.text_ranker import FORMAT as TEXT_RANKER
 from classmark.rankers.text_ranker import (
     LEARNERS,
     LiveTextRanker,
@@ -21,10 +22,16 @@ from classmark.rankers.text_ranker import (
     TextRanker,
     live_facts,
 )
-from classmark.storage import open_folder, save, sync_folder, unpack_strings
+from classmark.storage import (
+    open_folder,
+    save,
+    saved_settings,
+    sync_folder,
+    unpack_strings,
+)
 from classmark.taxonomy.tree import ACTIVE
 from classmark.weighting.vectorizer import Vectorizer
-from classmark.workbench.settings import LearningSettings, with_loss
+from classmark.workbench.settings import LearningSettings, MeaningSettings, with_loss
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,6 +39,8 @@ if TYPE_CHECKING:
     from classmark.hierarchies.back_off import BackOff
     from classmark.hierarchies.rerank import Votes
     from classmark.hierarchies.top_down import TopDownRanker
+    from classmark.meaning.sources import TextEncoder
+    from classmark.meaning.vector_file import VectorFile
     from classmark.storage import Generations, SavedFolder
     from classmark.workbench.project import Project
     from classmark.workbench.results import Revoted
@@ -103,7 +112,9 @@ class TopDownTextRanker(TextRanker):
         self.ranker.classifier_.save(folder / NODES)
 
     @classmethod
-    def open(cls, folder: Path, *_: Any) -> TextRanker:
+    def open(
+        cls, folder: Path, *_: Any, meaning: TextEncoder | None = None
+    ) -> TextRanker:
         """Open a saved folder; its nodes stay on disk until they are come by."""
         from classmark.hierarchies.top_down import TopDownClassifier, TopDownRanker
 
@@ -114,7 +125,10 @@ class TopDownTextRanker(TextRanker):
         ranker = TopDownRanker(classifier.taxonomy, names, **settings["parameters"])
         ranker.classifier_, ranker.pruned_ = classifier, settings["pruned"]
         ranker.settle()
-        return cls.from_arrays(saved, Vectorizer, ranker)
+        opened = cls.from_arrays(saved, Vectorizer, ranker)
+        if isinstance(opened.vectorizer, Vectorizer):
+            opened.vectorizer.use_meaning(meaning)
+        return opened
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,18 +170,37 @@ def save_model(
     return folder
 
 
-def open_model(folder: Path) -> TextRanker:
+def open_model(project: Project, folder: Path) -> TextRanker:
     """Open a generation as what it is: by weights, or top-down."""
+    meaning = vectors_of_saved(project, model_facts(folder))
     if (folder / NODES).is_dir():
-        return TopDownTextRanker.open(folder)
+        return TopDownTextRanker.open(folder, meaning=meaning)
     from classmark.hierarchies.flat import NodeRanker
 
-    return TextRanker.open(folder, LEARNERS | {"node": NodeRanker})
+    return TextRanker.open(folder, LEARNERS | {"node": NodeRanker}, meaning)
 
 
-def check_model(folder: Path) -> None:
+def model_facts(folder: Path) -> dict[str, Any]:
+    """The facts saved beside a model, whose arrays are not looked at."""
+    format_ = FORMAT if (folder / NODES).is_dir() else TEXT_RANKER
+    return dict(saved_settings(folder, format_, VERSION)["facts"])
+
+
+def vectors_of_saved(project: Project, facts: Mapping[str, Any]) -> VectorFile | None:
+    """The vectors that a saved model was made with; None for words alone."""
+    how = facts.get("meaning")
+    return project.meaning(MeaningSettings(**how)) if how else None
+
+
+def vectors_in_service(project: Project) -> VectorFile | None:
+    """The vectors of the model in service; None for words alone."""
+    folder = project.models.current()
+    return None if folder is None else vectors_of_saved(project, model_facts(folder))
+
+
+def check_model(project: Project, folder: Path) -> None:
     """Read every byte of a generation and compare it with its checksums."""
-    open_model(folder)
+    open_model(project, folder)
     for name in PARTS:
         _open_part(folder, name)
 
@@ -321,7 +354,7 @@ def trained_model(project: Project) -> TextRanker | None:
     folder = project.models.current()
     if folder is None:
         return None
-    return as_of_now(project, with_votes(project, open_model(folder)))
+    return as_of_now(project, with_votes(project, open_model(project, folder)))
 
 
 def open_to_rank(project: Project) -> TextRanker | None:
@@ -370,4 +403,5 @@ def settings_from_nothing(project: Project) -> dict[str, Any]:
     """What a ranker that begins with nothing depends on."""
     text = project.settings.text
     reading = {"analyzer": text.analyzer, "fields": list(text.fields)}
-    return asdict(project.settings.learning) | reading
+    meaning = project.settings.meaning
+    return asdict(project.settings.learning) | reading | meaning.remembered

@@ -72,10 +72,10 @@ def _as_then(project: Project) -> _Again:
     moment = LogReplay(store.log(), upto, facts.skips)
     moment.texts = store.texts_before(upto, without)
     if without == training.without:
-        fitted = fit_at(project, moment, training.how)
+        fitted = fit_at(project, moment, training.how, training.meaning)
     else:
         asked, select = training.asked, training.select
-        fitted = fit_at(project, moment, asked, select=select)
+        fitted = fit_at(project, moment, asked, training.meaning, select=select)
         how = {"asked": asdict(asked), "select": select, "without": sorted(without)}
         base = put_in_service(project, fitted, moment, **how)
     learner = from_model(project, fitted, moment, base, without)
@@ -163,7 +163,7 @@ def _compare_trees(
     project: Project, base: str, moment: LogReplay, fitted: TrainedModel
 ) -> Table:
     """Compare the scores of documents that a top-down model learned from."""
-    before = open_model(project.models.folder / base)
+    before = open_model(project, project.models.folder / base)
     texts = [
         project.text_of(project.store.record(id_)) for id_ in fitted.ids[:COMPARED]
     ]

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from classmark.rankers.linear import LinearRanker
     from classmark.rankers.text_ranker import TextRanker
     from classmark.workbench.project import Project
-    from classmark.workbench.settings import LearningSettings
+    from classmark.workbench.settings import LearningSettings, MeaningSettings
 
 
 CONFIDENCE = 0.9  # that the precision promised is kept
@@ -285,7 +285,8 @@ WORKING = ".training"  # among the models: what a training has finished so far
 class TrainedModel:
     """A model, what it was fitted on, and how long that took.
 
-    settings : those it was fitted with, what was chosen written out.
+    settings : those it was fitted with, what was chosen written out;  meaning : its
+    source of vectors.
     """
 
     model: TextRanker
@@ -294,6 +295,7 @@ class TrainedModel:
     strategy: fit.Strategy
     beside: Beside
     settings: LearningSettings
+    meaning: MeaningSettings
 
 
 def train(
@@ -352,14 +354,15 @@ def put_in_service(
 
     how : further details of how it was trained, for the log.
     """
-    facts = {"documents": len(fitted.ids), "seconds": fitted.seconds}
+    meaning = fitted.meaning.remembered
+    facts = {"documents": len(fitted.ids), "seconds": fitted.seconds} | meaning
     folder = save_model(
         project.models, fitted.model, fitted.beside, moment.numbers(), facts
     )
     project.store.note_event(
         TRAINED, whoami(), model=folder.name, learner=fitted.settings.learner,
         upto=moment.upto, settings=asdict(fitted.settings), seconds=fitted.seconds,
-        **how,
+        **meaning, **how,
     )  # fmt: skip
     project.models.put_in_service(folder)
     project.models.drop_old(KEPT_MODELS)
@@ -385,14 +388,17 @@ def fit_at(
     project: Project,
     moment: LogReplay,
     settings: LearningSettings,
+    meaning: MeaningSettings | None = None,
     *,
     select: bool = False,
     working: WorkingFolder | None = None,
 ) -> TrainedModel:
     """Learn from what the log said at a moment.
 
-    working : where what is finished is kept while it goes on.
+    meaning : the source of vectors, or the project's; those that are missing are
+    computed, and stay;  working : where what is finished is kept while it goes on.
     """
+    meaning = meaning or project.settings.meaning
     fit.require(settings)
     judged = map(moment.judged, project.store.records())
     records = fit.to_learn_from(judged, fit.new_ranker(settings))
@@ -405,8 +411,11 @@ def fit_at(
     collection = fit.collected(project, records, settings, categories)
     started = time.perf_counter()
     task = fit.task_of(collection, categories)
-    place = None if working is None else working.claim(_name(task, settings))
-    vectorizer = fit.new_vectorizer(project, settings)
+    name = _name(task, settings, meaning)
+    place = None if working is None else working.claim(name)
+    if (vectors := project.meaning(meaning)) is not None:
+        vectors.compute(collection.texts)
+    vectorizer = fit.new_vectorizer(project, settings, meaning)
     fitted = fit.fit(task, vectorizer, settings, select=select, working=place)
     beside = learn_beside(fitted, task, settings, place)
     return TrainedModel(
@@ -416,6 +425,7 @@ def fit_at(
         fitted.strategy,
         beside,
         _written_out(settings, fitted.model.ranker, fitted.strategy),
+        meaning,
     )
 
 
@@ -434,9 +444,12 @@ def _written_out(
     return used if price is None else replace(used, C=price)
 
 
-def _name(task: fit.TrainingTask, settings: LearningSettings) -> str:
+def _name(
+    task: fit.TrainingTask, settings: LearningSettings, meaning: MeaningSettings
+) -> str:
     """What this very training is called, and no other."""
-    digest = blake2b(repr(sorted(asdict(settings).items())).encode(), digest_size=8)
+    how = asdict(settings) | meaning.remembered
+    digest = blake2b(repr(sorted(how.items())).encode(), digest_size=8)
     digest.update(repr(task.tree.edges).encode())
     for text, labels in zip(task.collection.texts, task.collection.labels, strict=True):
         digest.update(f"{len(text)} {text} {labels}".encode())

@@ -101,7 +101,7 @@ def _unlearned(project: Project) -> list[str]:
 def _measured(project: Project, folder: Path, ids: Sequence[str]) -> Promises:
     from classmark.workbench.learning.models import as_of_now, open_model, with_votes
 
-    model = as_of_now(project, with_votes(project, open_model(folder)))
+    model = as_of_now(project, with_votes(project, open_model(project, folder)))
     if model.calibrator is None:
         return Promises(reason="the model is not calibrated: too few decisions")
     chosen = shuffled(ids, "calibration")[:ASKED]

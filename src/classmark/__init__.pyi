@@ -101,6 +101,8 @@ from classmark.rankers.linear import Rocchio as Rocchio
 from classmark.rankers.online import MMP as MMP
 from classmark.rankers.online import CategoryPerceptron as CategoryPerceptron
 from classmark.rankers.preference import PreferenceRanker as PreferenceRanker
+from classmark.rankers.reasons import SentencePart as SentencePart
+from classmark.rankers.reasons import sentence_parts as sentence_parts
 from classmark.rankers.text_ranker import LiveTextRanker as LiveTextRanker
 from classmark.rankers.text_ranker import ScoreParts as ScoreParts
 from classmark.rankers.text_ranker import Suggestion as Suggestion

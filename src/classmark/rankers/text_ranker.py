@@ -53,6 +53,7 @@ LEARNERS: dict[str, type[LinearRanker]] = {
 }
 SPARSE = ("weights_values", "weights_columns", "weights_starts", "weights_shape")
 Labelling = PreferenceGraph | Sequence[int]
+WeighedWords = tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,8 @@ class Suggestion:
     """A category for a document, its place and score, and the terms behind it.
 
     probability : None where the scores are not calibrated;  belongs : whether the score
-    is above the category's threshold, None where the ranker has learned none.
+    is above the category's threshold, None where the ranker has learned none;  parts :
+    what words and what meaning add, None for words alone.
     """
 
     category: str
@@ -70,6 +72,7 @@ class Suggestion:
     against: tuple[tuple[str, float], ...] = ()
     probability: float | None = None
     belongs: bool | None = None
+    parts: ScoreParts | None = None
 
 
 class ScoreParts(NamedTuple):
@@ -168,39 +171,52 @@ class TextRanker:
         limits, suggestions = self.ranker.limits, []
         for place, at in enumerate(best_of(scores[shown], k), start=1):
             category = shown[at]
-            favour, against = self._sides(X, int(category), terms, read)
+            favour, against, parts = self._reasons(X, int(category), terms, read)
             name, score = self.categories[category], float(scores[category])
             chance = None if likely is None else float(likely[0, at])
             belongs = None if limits is None else bool(score > limits[category])
             suggestions.append(
-                Suggestion(name, place, score, favour, against, chance, belongs)
+                Suggestion(name, place, score, favour, against, chance, belongs, parts)
             )
         return suggestions
 
-    def _sides(
+    def _reasons(
         self, X: Any, category: int, terms: int, read: Mapping[int, str]
-    ) -> tuple[tuple[tuple[str, float], ...], ...]:
-        """The strongest words for a category, and against it; h7: a feature's own."""
-        if not terms:
-            return (), ()
-        evidence = self.ranker.evidence(X, category)
+    ) -> tuple[WeighedWords, WeighedWords, ScoreParts | None]:
+        """The strongest words for a category and against it, and the score's parts.
+
+        h7: a feature's own.
+        """
+        has_meaning = getattr(self.vectorizer, "meaning_", None) is not None
+        if not terms and not has_meaning:
+            return (), (), None
+        evidence, parts = self.ranker.evidence(X, category), None
         named: Callable[[int], str] = "h{}".format
         if self.ranker.weighs_columns:
-            evidence, _ = evidence.split(len(self.vectorizer.vocabulary_))
+            evidence, meaning = evidence.split(len(self.vectorizer.vocabulary_))
             named = read.__getitem__
-        sides = evidence.strongest(terms)
-        return tuple(tuple((named(j), part) for j, part in side) for side in sides)
+            if has_meaning:
+                parts = ScoreParts(evidence.total, meaning.total)
+        favour, against = (
+            tuple((named(j), part) for j, part in side)
+            for side in evidence.strongest(terms)
+        )
+        return favour, against, parts
 
     def score_parts(self, text: str, category: str) -> ScoreParts:
         """What words and what meaning add to a category's score, for one text."""
-        if category not in self.categories:
-            raise Mistake(
-                f"category {category!r} is not ranked: give one of categories"
-            )
+        self.require_ranked(category)
         X = self.vectorizer.rows([text])
         evidence = self.ranker.evidence(X, self.categories.index(category))
         sides = evidence.split(len(self.vectorizer.vocabulary_))
         return ScoreParts(*(side.total for side in sides))
+
+    def require_ranked(self, category: str) -> None:
+        """Refuse a category that is not among the ranker's."""
+        if category not in self.categories:
+            raise Mistake(
+                f"category {category!r} is not ranked: give one of categories"
+            )
 
     def _words_behind(self, text: str) -> dict[int, str]:
         """Column → the first word of the text in it: what people recognise."""

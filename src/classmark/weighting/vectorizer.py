@@ -320,6 +320,12 @@ class Vectorizer(Estimator):
         dense = [] if self.meaning_ is None else self.meaning_.feature_names
         return np.array([*self.vocabulary_.terms, *dense], dtype=object)
 
+    @property
+    def meaning_columns(self) -> slice:
+        """The columns that are no words; none for words alone."""
+        first, block = len(self.vocabulary_), self.meaning_
+        return slice(first, first + (0 if block is None else block.facts.dimension))
+
     def use_meaning(self, meaning: TextEncoder | None) -> None:
         """Make vectors by this source, after ``from_arrays``; refuse another's."""
         self.meaning_, self.meaning = made_by(self.meaning_, meaning), meaning

@@ -97,10 +97,12 @@ class TopDownTextRanker(TextRanker):
         best, suggestions = self.ranker.best(X, k), []
         likely = self.probabilities(np.array([s for _, s in best]).reshape(-1, 1))
         for rank, (category, score) in enumerate(best, start=1):
-            favour, against = self._sides(X, category, terms, words)
+            favour, against, parts = self._reasons(X, category, terms, words)
             chance = None if likely is None else float(likely[rank - 1, 0])
             name = self.categories[category]
-            suggestions.append(Suggestion(name, rank, score, favour, against, chance))
+            suggestions.append(
+                Suggestion(name, rank, score, favour, against, chance, parts=parts)
+            )
         return suggestions
 
     def save(self, folder: Path, facts: dict[str, Any] | None = None) -> None:

@@ -120,13 +120,13 @@ _END = re.compile(  # of a sentence; a full stop behind one letter is an initial
 
 
 def sentences(text: str) -> list[str]:
-    """Cut a text into sentences, by punctuation and line breaks alone.
+    r"""Cut a text into sentences, by punctuation and line breaks alone.
 
     What follows must not begin with a small letter, unless a line is empty before it:
     lines of one sentence stay together.
 
-    >>> sentences("A hive. Dr K. Bee, who\\nkeeps it, is in! Where?")
-    ['A hive.', 'Dr K. Bee, who\\nkeeps it, is in!', 'Where?']
+    >>> sentences("A hive. Dr K. Bee, who\nkeeps it, is in! Where?")
+    ['A hive.', 'Dr K. Bee, who\nkeeps it, is in!', 'Where?']
     """
     pieces, at = [], 0
     for end in _END.finditer(text):

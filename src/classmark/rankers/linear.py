@@ -98,8 +98,11 @@ class LinearRanker(Estimator, ABC):
 
     @property
     def weighs_columns(self) -> bool:
-        """Whether its weights, and its evidence, are of the columns of X."""
-        return True
+        """Whether its weights, and its evidence, are of the columns of X.
+
+        With a kernel it has neither.
+        """
+        return getattr(self, "kernel", None) is None
 
     _needs_y = True
     weights_: Floats | Csr

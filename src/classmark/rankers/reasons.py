@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from classmark.arrays import Floats, Rows
+from classmark.meaning.sources import MeaningSource
 from classmark.problems import Mistake
 from classmark.rankers.text_ranker import TextRanker
 from classmark.ranking import top
@@ -68,11 +69,14 @@ def meaning_parts(model: TextRanker, vectors: Any, category: str) -> Floats:
     return np.array(totals, np.float64)
 
 
-def meaning_cosines(model: TextRanker, text: str, texts: Iterable[str]) -> Floats:
-    """⟨z, z'⟩ for the centred unit vectors of one text and of others, shape (texts,)."""
-    block, source = block_of(model), source_of(model)
-    own = centred(source.encode([text]), block.centre)[0]
-    return np.asarray(centred(source.encode(texts), block.centre) @ own, np.float64)
+def meaning_cosines(model: TextRanker, vector: Any, vectors: Any) -> Floats:
+    """⟨z, z'⟩ for the centred unit vector of one text and each of others, shape (n,).
+
+    vector : shape (dimension,);  vectors : shape (n, dimension).
+    """
+    centre = block_of(model).centre
+    own = centred(np.asarray(vector)[None], centre)[0]
+    return np.asarray(centred(vectors, centre) @ own, np.float64)
 
 
 def block_of(model: TextRanker) -> MeaningBlock:
@@ -83,7 +87,7 @@ def block_of(model: TextRanker) -> MeaningBlock:
     return block
 
 
-def source_of(model: TextRanker) -> Any:
+def source_of(model: TextRanker) -> MeaningSource:
     """What makes the vectors of a model."""
     block = block_of(model)
     if block.source is None:

@@ -187,15 +187,15 @@ class TextRanker:
 
         h7: a feature's own.
         """
-        has_meaning = getattr(self.vectorizer, "meaning_", None) is not None
-        if not terms and not has_meaning:
+        has_parts = self.ranker.weighs_columns and self.has_meaning
+        if not terms and not has_parts:
             return (), (), None
         evidence, parts = self.ranker.evidence(X, category), None
         named: Callable[[int], str] = "h{}".format
         if self.ranker.weighs_columns:
             evidence, meaning = evidence.split(len(self.vectorizer.vocabulary_))
             named = read.__getitem__
-            if has_meaning:
+            if has_parts:
                 parts = ScoreParts(evidence.total, meaning.total)
         favour, against = (
             tuple((named(j), part) for j, part in side)
@@ -210,6 +210,11 @@ class TextRanker:
         evidence = self.ranker.evidence(X, self.categories.index(category))
         sides = evidence.split(len(self.vectorizer.vocabulary_))
         return ScoreParts(*(side.total for side in sides))
+
+    @property
+    def has_meaning(self) -> bool:
+        """Whether texts are more than words to it."""
+        return getattr(self.vectorizer, "meaning_", None) is not None
 
     def require_ranked(self, category: str) -> None:
         """Refuse a category that is not among the ranker's."""

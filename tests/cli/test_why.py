@@ -19,6 +19,7 @@ def both(tmp_path):
 
 @pytest.mark.needs("tokenizers")
 @pytest.mark.needs("safetensors")
+@pytest.mark.needs("wordllama")
 def test_words_and_meaning_are_told_apart(run, both):
     code, out, err = run("suggest", "-p", both, "--text", TEXT, "-k", 2)
     assert (code, err) == (0, "")
@@ -35,6 +36,7 @@ def test_words_and_meaning_are_told_apart(run, both):
 
 @pytest.mark.needs("tokenizers")
 @pytest.mark.needs("safetensors")
+@pytest.mark.needs("wordllama")
 def test_why_shows_sentences_and_documents(run, both):
     words = ("suggest", "-p", both, "--text", TEXT, "-k", 1, "--why")
     code, out, err = run(*words)

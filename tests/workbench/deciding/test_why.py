@@ -19,7 +19,7 @@ from classmark.workbench.settings import MeaningSettings
 from classmark.workbench.team.desk import Desk
 from projects import TREE, WORDS, new_parish, new_project, parish
 
-STATIC = [pytest.mark.needs(name) for name in ("tokenizers", "safetensors")]
+NEEDS = [pytest.mark.needs(n) for n in ("tokenizers", "safetensors", "wordllama")]
 TEXT = (
     "The committee met in the vestry. An apiarist told of beeswax and swarms! "
     "A wren built her nest above the door."
@@ -52,7 +52,7 @@ def cosine(project, one, other):
 
 
 class TestWithAStaticTable:
-    pytestmark = STATIC
+    pytestmark = NEEDS
 
     def test_a_suggestion_says_what_words_and_meaning_add(self, both):
         found = suggest(both, TEXT, k=4)

@@ -38,7 +38,33 @@ function focusRow(row, scrolls = true) {
     mark.title = says || "";
   }
   if (scrolls) row.scrollIntoView({ block: "nearest" });
+  underline();
   tellEnter();
+}
+
+/* Sentences whose meaning speaks for what is focused, where the browser can mark them */
+function underline() {
+  if (!window.CSS?.highlights) return;
+  const quotes = document.querySelectorAll("[data-of]:not([hidden]) [data-meaning][open] [data-sentence]");
+  const ranges = Array.from(quotes, (quote) => rangeOf(quote.textContent)).filter(Boolean);
+  CSS.highlights.set("meaning", new Highlight(...ranges));
+}
+
+/* Where a sentence stands in the text, whose words may be marked and lines broken */
+function rangeOf(sentence) {
+  const words = sentence.replace(/ …$/, "").split(" ").map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  const text = one(".document .text");
+  const match = new RegExp(words.join("\\s+")).exec(text.textContent);
+  if (!match) return null;
+  const range = new Range();
+  const walker = document.createTreeWalker(text, NodeFilter.SHOW_TEXT);
+  const [first, last] = [match.index, match.index + match[0].length];
+  for (let at = 0; walker.nextNode() && at < last; at += walker.currentNode.length) {
+    const { currentNode: node } = walker;
+    if (first >= at && first < at + node.length) range.setStart(node, first - at);
+    if (last <= at + node.length) range.setEnd(node, last - at);
+  }
+  return range;
 }
 
 function move(step) {

@@ -62,7 +62,7 @@ class TestWithAStaticTable:
     def test_the_page_tells_both_and_reads_the_rest_when_asked(self, client):
         page = client.get("/decide/new-2").text
         assert 'data-meaning="bees"' in page
-        assert " of words</summary>" in page
+        assert " from words</summary>" in page
         assert "% alike" not in page
         asked = {"document": "new-2", "category": "bees"}
         part = client.get("/why", params=asked)

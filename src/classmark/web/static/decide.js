@@ -38,33 +38,39 @@ function focusRow(row, scrolls = true) {
     mark.title = says || "";
   }
   if (scrolls) row.scrollIntoView({ block: "nearest" });
-  underline();
+  markMeaning();
   tellEnter();
 }
 
-/* Sentences whose meaning speaks for what is focused, where the browser can mark them */
-function underline() {
-  if (!window.CSS?.highlights) return;
-  const quotes = document.querySelectorAll("[data-of]:not([hidden]) [data-meaning][open] [data-sentence]");
-  const ranges = Array.from(quotes, (quote) => rangeOf(quote.textContent)).filter(Boolean);
-  CSS.highlights.set("meaning", new Highlight(...ranges));
+/* Sentences whose meaning speaks for what is focused are marked in the text */
+function markMeaning() {
+  const text = one(".document .text");
+  for (const old of text.querySelectorAll(".says")) {
+    old.replaceWith(...old.childNodes);
+    text.normalize();
+  }
+  for (const quote of document.querySelectorAll("[data-of]:not([hidden]) [data-meaning][open] [data-sentence]")) {
+    for (const range of rangesOf(quote.textContent, text)) range.surroundContents(make("span", "says", ""));
+  }
 }
 
-/* Where a sentence stands in the text, whose words may be marked and lines broken */
-function rangeOf(sentence) {
+/* Where a sentence stands in a text, a range for each node: lines may be broken, and words marked */
+function rangesOf(sentence, text) {
   const words = sentence.replace(/ …$/, "").split(" ").map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
-  const text = one(".document .text");
   const match = new RegExp(words.join("\\s+")).exec(text.textContent);
-  if (!match) return null;
-  const range = new Range();
+  const ranges = [];
   const walker = document.createTreeWalker(text, NodeFilter.SHOW_TEXT);
-  const [first, last] = [match.index, match.index + match[0].length];
-  for (let at = 0; walker.nextNode() && at < last; at += walker.currentNode.length) {
-    const { currentNode: node } = walker;
-    if (first >= at && first < at + node.length) range.setStart(node, first - at);
-    if (last <= at + node.length) range.setEnd(node, last - at);
+  for (let at = 0; match && walker.nextNode(); at += walker.currentNode.length) {
+    const node = walker.currentNode;
+    const first = Math.max(0, match.index - at);
+    const last = Math.min(node.length, match.index + match[0].length - at);
+    if (first >= last) continue;
+    const range = new Range();
+    range.setStart(node, first);
+    range.setEnd(node, last);
+    ranges.push(range);
   }
-  return range;
+  return ranges;
 }
 
 function move(step) {

@@ -86,7 +86,7 @@ async function readMeaning(details) {
     delete details.dataset.read;
   }
   details.scrollIntoView({ block: "nearest" });
-  underline();
+  markMeaning();
 }
 
 /* Documents nearly the same are told below the text, once they are found */
@@ -215,7 +215,7 @@ document.addEventListener("mouseover", (event) => {
 document.addEventListener("toggle", (event) => {
   if (!event.target.matches("[data-meaning]")) return;
   if (event.target.open && !event.target.dataset.read) readMeaning(event.target);
-  underline();
+  markMeaning();
 }, true);
 document.addEventListener("submit", (event) => {
   if (event.target !== form()) return;

@@ -28,7 +28,7 @@ class TestWithAStaticTable:
     pytestmark = NEEDS
 
     def test_a_suggestion_is_parted_and_explained(self, reader):
-        answer = reader.post("/suggest", {"text": TEXT, "top": 1})
+        answer = reader.post("/suggest", {"text": TEXT, "top": 1, "why": 1})
         (best,) = answer.json()["suggestions"]
         assert best["category"] == "bees"
         asked = {"text": TEXT, "category": "bees"}
@@ -74,7 +74,9 @@ class TestWithAStaticTable:
 
 @words_alone
 def test_words_alone_have_nothing_of_it(reader, client):
-    (best,) = reader.post("/suggest", {"text": "hive", "top": 1}).json()["suggestions"]
+    (best,) = reader.post("/suggest", {"text": "hive", "top": 1, "why": 1}).json()[
+        "suggestions"
+    ]
     assert best["words"] is best["meaning"] is None
     found = reader.post("/suggest/why", {"text": "hive", "category": "bees"}).json()
     assert found["meaning"] is None

@@ -62,7 +62,8 @@ class Suggestion:
 
     probability : None where the scores are not calibrated;  belongs : whether the score
     is above the category's threshold, None where the ranker has learned none;  parts :
-    what words and what meaning add, None for words alone.
+    what words and what meaning add, None for words alone and where no terms are asked
+    for.
     """
 
     category: str
@@ -187,15 +188,14 @@ class TextRanker:
 
         h7: a feature's own.
         """
-        has_parts = self.ranker.weighs_columns and self.has_meaning
-        if not terms and not has_parts:
+        if not terms:
             return (), (), None
         evidence, parts = self.ranker.evidence(X, category), None
         named: Callable[[int], str] = "h{}".format
         if self.ranker.weighs_columns:
             evidence, meaning = evidence.split(len(self.vectorizer.vocabulary_))
             named = read.__getitem__
-            if has_parts:
+            if self.has_meaning:
                 parts = ScoreParts(evidence.total, meaning.total)
         favour, against = (
             tuple((named(j), part) for j, part in side)

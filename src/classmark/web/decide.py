@@ -440,7 +440,11 @@ class SuggestOptions(fields.Body):
 
     top: int = Field(5, ge=1, le=100, description="how many categories")
     why: int = Field(
-        0, ge=0, le=50, description="so many words for and against each; 0: none"
+        0,
+        ge=0,
+        le=50,
+        description="so many words for and against each, and the parts of words and "
+        "meaning; 0: none",
     )
     min_probability: Annotated[float, Field(ge=0, le=1)] | None = Field(
         None, description="leave out what is less likely; needs a calibrated model"

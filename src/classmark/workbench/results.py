@@ -123,7 +123,8 @@ class Explained:
     probability : None where the model is not calibrated;  calibrated_on : how many
     decisions it rests on;  belongs : whether the score is above the category's
     threshold, None where the model has none;  words, meaning : how much of its lead
-    over the average category comes from either, None where the model knows words alone.
+    over the average category comes from either, None where the model knows words alone
+    or no reasons are asked for.
     """
 
     category: str

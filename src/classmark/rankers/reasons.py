@@ -58,8 +58,9 @@ def meaning_parts(model: TextRanker, vectors: Any, category: str) -> Floats:
             "this ranker has no weights of columns: its scores are not parted into "
             "words and meaning"
         )
-    columns = model.vectorizer.meaning_columns  # type: ignore[union-attr]
-    width = max(len(model.vectorizer.vocabulary_), columns.stop)
+    vectorizer: Any = model.vectorizer
+    columns = vectorizer.meaning_columns
+    width = max(len(vectorizer.vocabulary_), columns.stop)
     dense, totals = block.rows(vectors), []
     for at in range(len(dense)):
         places, values = dense.row(at)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import shorten
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from classmark.formats.records import Record
 from classmark.rankers.reasons import (
@@ -25,6 +25,7 @@ from classmark.workbench.store.store import title_of
 
 if TYPE_CHECKING:
     from classmark.meaning.sources import Vectors
+    from classmark.meaning.vector_file import VectorFile
     from classmark.rankers.text_ranker import TextRanker
     from classmark.workbench.project import Project
 
@@ -76,12 +77,12 @@ def meaning_reasons(
             MeaningReasons(category, _path(project, category), note=note)
             for category in categories
         ]
-    source, pieces = source_of(model), sentences(text)
-    own, encoded, note = source.encode([text])[0], None, ""
-    if getattr(source, "source", source) is None:
+    vectors, pieces = _stored_vectors(model), sentences(text)
+    own, encoded, note = vectors.encode([text])[0], None, ""
+    if vectors.source is None:
         note = "your own vectors are of whole documents: its sentences have none"
     else:
-        encoded = source.encode(pieces[:SENTENCES])
+        encoded = vectors.encode(pieces[:SENTENCES])
         if len(pieces) > SENTENCES:
             note = f"of {len(pieces):,} sentences the first {SENTENCES} were read"
     found = []
@@ -116,6 +117,11 @@ def _without_parts(model: TextRanker) -> str:
     return ""
 
 
+def _stored_vectors(model: TextRanker) -> VectorFile:
+    """Those of a project's model, which are always stored by text."""
+    return cast("VectorFile", source_of(model))
+
+
 def _path(project: Project, category: str) -> tuple[str, ...]:
     return path_names(project.categories, project.tree, category)
 
@@ -131,19 +137,19 @@ def _nearest(
 
     Those learned from have stored vectors, and only these are compared.
     """
-    store, source = project.store, source_of(model)
+    store, vectors = project.store, _stored_vectors(model)
     ids = [id_ for id_ in project.state.documents.get(category, ()) if id_ != document]
     texts = (
         (id_, project.text_of(Record(store.document(id_)))) for id_ in ids[-COMPARED:]
     )
-    stored = {id_: text for id_, text in texts if text in source}
+    stored = {id_: text for id_, text in texts if text in vectors}
     note = ""
     if len(ids) > COMPARED:
         note = (
             f"of its {len(ids):,} documents the {COMPARED:,} decided last were compared"
         )
-    cosines = meaning_cosines(model, own, source.encode(stored.values()))
-    names, near = list(stored), []
+    cosines = meaning_cosines(model, own, vectors.encode(stored.values()))
+    names, near = list(stored), list[NearDocument]()
     for at in order(cosines[None])[0].tolist():
         if len(near) == SHOWN or cosines[at] <= 0:
             break

@@ -132,7 +132,7 @@ def test_words_alone_are_no_meaning_to_explain():
         ("One. Two! Three? Four", ["One.", "Two!", "Three?", "Four"]),
         ("A title\nThe text goes\non here.", ["A title", "The text goes\non here."]),
         ("She said: “Go.” He went.", ["She said: “Go.”", "He went."]),
-        ("J. K. Hart: 3.5 pages, e.g. this.", ["J. K. Hart: 3.5 pages, e.g. this."]),
+        ("J. K. Lane: 3.5 pages, e.g. this.", ["J. K. Lane: 3.5 pages, e.g. this."]),
         ("蜜蜂很忙。養蜂人也忙！", ["蜜蜂很忙。", "養蜂人也忙！"]),
         ("Пчёлы. Мёд", ["Пчёлы.", "Мёд"]),
         ("first part\n\nsecond part", ["first part", "second part"]),

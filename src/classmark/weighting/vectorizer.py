@@ -484,8 +484,8 @@ class FixedVectorizer(WithMeaning):
     @property
     def _first_dense(self) -> int:
         """The column at which meaning begins: the first that was reserved."""
-        vocabulary = self.vocabulary_
-        return vocabulary.number.get(f"{RESERVED}meaning[0]", len(vocabulary))
+        number = self.vocabulary_.number
+        return int(number.get(f"{RESERVED}meaning[0]", len(number)))
 
     def _begin(
         self, vocabulary: GrowingVocabulary, arrays: Any, counters: Mapping[str, Any]

@@ -83,10 +83,14 @@ class MeaningBlock:
         return cls(facts, settings["weight"], np.asarray(centre))
 
     def vectors(self, texts: Iterable[str]) -> Vectors:
-        """The vectors of texts, as the source makes them."""
+        """The vectors of texts, as the source makes them; 0 for blank ones."""
         if self.source is None:
             raise self.without_source()
-        return self.source.encode(texts)
+        listed = list(texts)
+        vectors = np.zeros((len(listed), self.facts.dimension), np.float32)
+        if written := [at for at, text in enumerate(listed) if text.strip()]:
+            vectors[written] = self.source.encode([listed[at] for at in written])
+        return vectors
 
     def rows(self, vectors: Vectors) -> Rows:
         """The part alone, of texts whose vectors are at hand."""

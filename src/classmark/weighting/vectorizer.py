@@ -385,7 +385,8 @@ class Vectorizer(WithMeaning):
     def keep(self, columns: Any) -> Self:
         """Keep the terms of these columns and no others (see ``select_features``).
 
-        A ``LiveVectorizer`` that goes on from here does not learn new terms either.
+        The columns of meaning stay. A ``LiveVectorizer`` that goes on from here does
+        not learn new terms either.
 
         >>> vectorizer = Vectorizer(norm=None).fit(["A bee", "A hive"]).keep([1])
         >>> vectorizer.get_feature_names_out().tolist()
@@ -393,10 +394,9 @@ class Vectorizer(WithMeaning):
         """
         self._require_fitted()
         selected = np.unique(np.asarray(columns, np.int64))
+        selected = selected[selected < self.meaning_columns.start]
         if not len(selected):
-            raise Mistake("columns is empty: keep one term or more")
-        if self.meaning_ is not None:
-            raise Mistake("columns of meaning are kept whole: select among words alone")
+            raise Mistake("columns has no term: keep one term or more")
         before = self.statistics_
         df, cf = (getattr(before, name)[selected] for name in FREQUENCIES)
         totals = before.documents, int(cf.sum()), int(df.sum())

@@ -58,9 +58,8 @@ def meaning_parts(model: TextRanker, vectors: Any, category: str) -> Floats:
             "this ranker has no weights of columns: its scores are not parted into "
             "words and meaning"
         )
-    vectorizer: Any = model.vectorizer
-    columns = vectorizer.meaning_columns
-    width = max(len(vectorizer.vocabulary_), columns.stop)
+    columns = model.vectorizer.meaning_columns
+    width = max(len(model.vectorizer.vocabulary_), columns.stop)
     dense, totals = block.rows(vectors), []
     for at in range(len(dense)):
         places, values = dense.row(at)
@@ -82,7 +81,7 @@ def meaning_cosines(model: TextRanker, vector: Any, vectors: Any) -> Floats:
 
 def block_of(model: TextRanker) -> MeaningBlock:
     """The part of a model's rows that is meaning; refuse a model of words alone."""
-    block: MeaningBlock | None = getattr(model.vectorizer, "meaning_", None)
+    block = model.vectorizer.meaning_
     if block is None:
         raise Mistake("this ranker knows words alone: fit one with meaning=…")
     return block

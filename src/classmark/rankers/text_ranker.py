@@ -193,7 +193,7 @@ class TextRanker:
         evidence, parts = self.ranker.evidence(X, category), None
         named: Callable[[int], str] = "h{}".format
         if self.ranker.weighs_columns:
-            evidence, meaning = evidence.split(len(self.vectorizer.vocabulary_))
+            evidence, meaning = evidence.split(self.vectorizer.meaning_columns)
             named = read.__getitem__
             if self.has_meaning:
                 parts = ScoreParts(evidence.total, meaning.total)
@@ -208,13 +208,13 @@ class TextRanker:
         self.require_ranked(category)
         X = self.vectorizer.rows([text])
         evidence = self.ranker.evidence(X, self.categories.index(category))
-        sides = evidence.split(len(self.vectorizer.vocabulary_))
+        sides = evidence.split(self.vectorizer.meaning_columns)
         return ScoreParts(*(side.total for side in sides))
 
     @property
     def has_meaning(self) -> bool:
         """Whether texts are more than words to it."""
-        return getattr(self.vectorizer, "meaning_", None) is not None
+        return self.vectorizer.meaning_ is not None
 
     def require_ranked(self, category: str) -> None:
         """Refuse a category that is not among the ranker's."""
@@ -272,9 +272,16 @@ class TextRanker:
 
     @classmethod
     def from_arrays(
-        cls, saved: SavedFolder, vectorizer: Any, ranker: LinearRanker
+        cls,
+        saved: SavedFolder,
+        vectorizer: Any,
+        ranker: LinearRanker,
+        meaning: TextEncoder | None = None,
     ) -> TextRanker:
-        """What :meth:`to_arrays` described; vectorizer : the class of it."""
+        """What :meth:`to_arrays` described; vectorizer : the class of it.
+
+        meaning : the source of its vectors, if it learned with one; another is refused.
+        """
         arrays, settings = saved.arrays, saved.settings
         words = with_prefix("vectorizer_", arrays)
         names = unpack_strings(arrays["categories"], arrays["categories_ends"])
@@ -284,6 +291,7 @@ class TextRanker:
         if (calibrator := settings.get("calibrator")) is not None:
             learned = with_prefix("calibrator_", arrays)
             opened.calibrator = cls.calibrated_by.from_arrays(learned, calibrator)
+        opened.vectorizer.use_meaning(meaning)
         return opened
 
     @classmethod
@@ -311,10 +319,7 @@ class TextRanker:
             ranker.weights_ = weights
         ranker.thresholds_ = saved.arrays.get("thresholds")
         ranker.supports = with_prefix("supports_", saved.arrays)
-        opened = cls.from_arrays(saved, Vectorizer, ranker)
-        if isinstance(opened.vectorizer, Vectorizer):
-            opened.vectorizer.use_meaning(meaning)
-        return opened
+        return cls.from_arrays(saved, Vectorizer, ranker, meaning)
 
 
 class LiveTextRanker:
@@ -343,6 +348,9 @@ class LiveTextRanker:
         self.handles: dict[str, int] = {}
         if ranker.live_ is None:
             ranker.begin_stream()
+        if vectorizer.meaning is not None:  # its columns are there before any text
+            self.dual.grow(vectorizer.n_features, 0)
+            ranker.show_stream()
 
     @classmethod
     def start(cls, trained: TextRanker, ids: Iterable[str]) -> LiveTextRanker:
@@ -447,8 +455,11 @@ class LiveTextRanker:
         return SavedFolder(LIVE_FORMAT, VERSION, stored, described)
 
     @staticmethod
-    def open_to_rank(folder: Path) -> TextRanker:
-        """What a saved folder ranks by: the same scores, and nothing to learn with."""
+    def open_to_rank(folder: Path, meaning: TextEncoder | None = None) -> TextRanker:
+        """What a saved folder ranks by: the same scores, and nothing to learn with.
+
+        meaning : the source of its vectors, if it learned with one; another is refused.
+        """
         saved = open_folder(folder, LIVE_FORMAT, VERSION)
         dual = with_prefix("dual_", saved.arrays)
         name, how = saved.settings.get("learner", "plm"), saved.settings["parameters"]
@@ -460,15 +471,22 @@ class LiveTextRanker:
             ranker = FixedRanker(weights, hidden, learned.limits)
             if not learned.orders_scores:
                 ranker.thresholds_ = learned.thresholds_
-        return TextRanker.from_arrays(saved, FixedVectorizer, ranker)
+        return TextRanker.from_arrays(saved, FixedVectorizer, ranker, meaning)
 
     @classmethod
-    def open(cls, folder: Path) -> tuple[LiveTextRanker, dict[str, Any]]:
-        """Open a saved folder; return it and the facts kept beside it."""
-        return cls.from_arrays(open_folder(folder, LIVE_FORMAT, VERSION))
+    def open(
+        cls, folder: Path, meaning: TextEncoder | None = None
+    ) -> tuple[LiveTextRanker, dict[str, Any]]:
+        """Open a saved folder; return it and the facts kept beside it.
+
+        meaning : the source of its vectors, if it learned with one; another is refused.
+        """
+        return cls.from_arrays(open_folder(folder, LIVE_FORMAT, VERSION), meaning)
 
     @classmethod
-    def from_arrays(cls, saved: SavedFolder) -> tuple[LiveTextRanker, dict[str, Any]]:
+    def from_arrays(
+        cls, saved: SavedFolder, meaning: TextEncoder | None = None
+    ) -> tuple[LiveTextRanker, dict[str, Any]]:
         """What :meth:`to_arrays` described, and the facts beside it."""
         name, parameters = (
             saved.settings.get("learner", "plm"),
@@ -476,7 +494,7 @@ class LiveTextRanker:
         )
         ranker: Any = learner(name, **parameters)
         ranker.open_stream(with_prefix("dual_", saved.arrays))
-        model: Any = TextRanker.from_arrays(saved, LiveVectorizer, ranker)
+        model: Any = TextRanker.from_arrays(saved, LiveVectorizer, ranker, meaning)
         opened = cls(model.vectorizer, ranker, model.categories)
         opened.model.calibrator = model.calibrator
         ids = unpack_strings(saved.arrays["ids"], saved.arrays["ids_ends"])

@@ -8,16 +8,18 @@ from classmark.meaning.vector_file import VectorFile
 from classmark.problems import Mistake
 from classmark.rankers import reasons
 from classmark.workbench.deciding import why
+from classmark.workbench.deciding.decide import Decision, decide_on
 from classmark.workbench.deciding.sheet import lay_out
 from classmark.workbench.deciding.suggest import suggest
 from classmark.workbench.deciding.why import meaning_reasons
 from classmark.workbench.learning.fit import TEST
+from classmark.workbench.learning.live import SharedTextRanker
 from classmark.workbench.learning.train import train
 from classmark.workbench.meaning import vectors_folder
 from classmark.workbench.project import Project
 from classmark.workbench.settings import MeaningSettings
 from classmark.workbench.team.desk import Desk
-from projects import TREE, WORDS, new_parish, new_project, parish
+from projects import TREE, WORDS, new_desk, new_parish, new_project, parish
 
 NEEDS = [pytest.mark.needs(n) for n in ("tokenizers", "safetensors", "wordllama")]
 TEXT = (
@@ -55,11 +57,14 @@ class TestWithAStaticTable:
     pytestmark = NEEDS
 
     def test_a_suggestion_says_what_words_and_meaning_add(self, both):
-        found = suggest(both, TEXT, k=4)
-        scores = both.model().scores([TEXT])[0]
-        for each in found:
-            lead = each.words + each.meaning
-            assert lead == pytest.approx(each.score - scores.mean(), abs=1e-6)
+        first, *rest = suggest(both, TEXT, k=4)
+        model = both.model()
+        raw = model.vectorizer.rows([TEXT]).to_scipy() @ model.ranker.weights_
+        lead = raw[0, model.categories.index(first.category)] - raw.mean()
+        assert first.words + first.meaning == pytest.approx(lead, abs=1e-6)
+        for each in rest:
+            behind = first.words + first.meaning - each.words - each.meaning
+            assert behind == pytest.approx(first.score - each.score, abs=1e-6)
 
     def test_the_sentence_that_speaks_for_each_category_comes_first(self, both):
         bees, birds = meaning_reasons(both, TEXT, ["bees", "birds"])
@@ -107,6 +112,26 @@ class TestWithAStaticTable:
         )
         assert all("vestry" in each.sentence for each in bees.sentences)
 
+    def test_documents_without_a_vector_are_encoded_up_to_a_number(
+        self, tmp_path, monkeypatch
+    ):
+        how = {"meaning": MeaningSettings("static")}
+        with new_desk(tmp_path / "new", parish(), WORDS, **how) as desk:
+            for number in range(4):
+                id_, names = f"bees-{number}", Decision(assign=("bees",))
+                decide_on(desk, id_, names, None, "ada")
+            decide_on(desk, "birds-0", Decision(assign=("birds",)), None, "ada")
+            assert desk.learned(20.0)
+            (bees,) = meaning_reasons(desk, TEXT, ["bees"])
+            assert len(bees.documents) == 3
+            assert bees.note == ""
+            monkeypatch.setattr(why, "ENCODED", 1)
+            (bees,) = meaning_reasons(desk, TEXT, ["bees"])
+            assert [each.document for each in bees.documents] == ["bees-3"]
+            assert bees.note == (
+                "3 of its documents have no vector yet: run classmark train"
+            )
+
     def test_a_long_sentence_is_cut(self, both):
         (bees,) = meaning_reasons(both, "swarm of bees " * 80, ["bees"])
         assert len(bees.sentences[0].sentence) <= why.LONGEST
@@ -115,6 +140,21 @@ class TestWithAStaticTable:
     def test_a_category_that_is_not_ranked_is_refused(self, both):
         with pytest.raises(Mistake, match="'ships' is not ranked"):
             meaning_reasons(both, TEXT, ["ships"])
+
+    def test_what_is_decided_speaks_for_its_category_at_once(self, both):
+        with Desk(both.folder) as desk:
+            (before,) = meaning_reasons(desk, TEXT, ["bees"])
+            decide_on(desk, "new-4", Decision(assign=("bees",)), None, "ada")
+            assert desk.learned(20.0)
+            (after,) = meaning_reasons(desk, TEXT, ["bees"])
+            assert isinstance(desk.model(), SharedTextRanker)
+            assert after.meaning != before.meaning
+            text = desk.text_of(desk.store.record("new-4"))
+            (own,) = meaning_reasons(desk, text, ["bees"])
+            assert own.documents[0].document == "new-4"
+            assert own.documents[0].cosine == pytest.approx(1.0, abs=1e-6)
+            best = {each.category: each for each in suggest(desk, TEXT)}["bees"]
+            assert (best.words, best.meaning) == (after.words, after.meaning)
 
     def test_the_sheet_of_a_document_has_both_parts(self, both):
         with Desk(both.folder) as desk:

@@ -8,6 +8,7 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from classmark.formats.records import Record
+from classmark.problems import worded
 from classmark.rankers.reasons import (
     SENTENCES,
     SentencePart,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 SHOWN = 3  # sentences, and documents
 COMPARED = 10_000  # documents of a category, those decided last
+ENCODED = 20  # of them, whose vectors are not stored
 LONGEST = 300  # letters of a sentence that are shown
 
 
@@ -135,26 +137,33 @@ def _nearest(
 ) -> tuple[tuple[NearDocument, ...], str]:
     """Documents of a category nearest to a vector, and which were not compared.
 
-    Those learned from have stored vectors, and only these are compared.
+    Stored vectors are compared, and of those decided since a training the last few.
     """
     store, vectors = project.store, _stored_vectors(model)
     ids = [id_ for id_ in project.state.documents.get(category, ()) if id_ != document]
-    texts = (
-        (id_, project.text_of(Record(store.document(id_)))) for id_ in ids[-COMPARED:]
-    )
-    stored = {id_: text for id_, text in texts if text in vectors}
-    note = ""
+    texts = {
+        id_: project.text_of(Record(store.document(id_))) for id_ in ids[-COMPARED:]
+    }
+    new = [id_ for id_, text in texts.items() if text not in vectors]
+    for id_ in new if vectors.source is None else new[:-ENCODED]:
+        del texts[id_]
+    notes = []
     if len(ids) > COMPARED:
-        note = (
+        notes.append(
             f"of its {len(ids):,} documents the {COMPARED:,} decided last were compared"
         )
-    cosines = meaning_cosines(model, own, vectors.encode(stored.values()))
-    names, near = list(stored), list[NearDocument]()
-    for at in order(cosines[None])[0].tolist():
+    if len(new) > ENCODED:
+        notes.append(
+            f"{len(new) - ENCODED:,} of its documents have no vector yet: "
+            f"{worded('run classmark train')}"
+        )
+    cosines = meaning_cosines(model, own, vectors.encode(texts.values()))
+    names, near = list(texts), list[NearDocument]()
+    for at in order(cosines).tolist():
         if len(near) == SHOWN or cosines[at] <= 0:
             break
         record = store.record(names[at])
         if part_of(record) != TEST:
             title = title_of(record.document)
             near.append(NearDocument(record.id, title, float(cosines[at])))
-    return tuple(near), note
+    return tuple(near), "; ".join(notes)

@@ -42,6 +42,8 @@ from classmark.hierarchies.report import taxonomy_report as taxonomy_report
 from classmark.hierarchies.rerank import RareCategoryReranker as RareCategoryReranker
 from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker as TaxonomyRanker
 from classmark.hierarchies.top_down import TopDownClassifier as TopDownClassifier
+from classmark.index.dense import ApproximateIndex as ApproximateIndex
+from classmark.index.dense import DenseIndex as DenseIndex
 from classmark.index.index import Index as Index
 from classmark.index.models import MODELS as MODELS
 from classmark.index.models import FieldStatistics as FieldStatistics

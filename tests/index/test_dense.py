@@ -24,9 +24,9 @@ def brute_force(table, query, k, allowed=None):
 
 
 def halves(n, dimension, seed=0):
-    return unit_rows(
-        np.random.default_rng(seed).normal(size=(n, dimension))
-    ).astype(np.float16)
+    return unit_rows(np.random.default_rng(seed).normal(size=(n, dimension))).astype(
+        np.float16
+    )
 
 
 @pytest.fixture

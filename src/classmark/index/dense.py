@@ -27,7 +27,9 @@ from classmark.storage import Generations, open_folder, save
 
 BLOCK = 1024  # documents multiplied together: 1.5 MB at 384 numbers, in float32
 HALF = np.float32(2.0**112)  # what widened half precision is short of
-_BITS = np.int32(-0x70000001)  # sign, exponent and fraction, less the copies of the sign
+_BITS = np.int32(
+    -0x70000001
+)  # sign, exponent and fraction, less the copies of the sign
 
 
 def widen(halves: NDArray[np.float16], room: NDArray[np.int32]) -> NDArray[np.float32]:

@@ -82,6 +82,8 @@ class DenseIndex:
     shape (documents,), −1 for none: such a document is never near; None: document i
     has vector i.  source : makes the vectors of queries.
 
+    facts : which vectors the documents have, where that is known.
+
     Threads may share it.
 
     >>> dense = DenseIndex([[1.0, 0.0], [3.0, 4.0], [0.0, 1.0]])
@@ -108,6 +110,7 @@ class DenseIndex:
         if self.rows is not None and self.rows.max(initial=-1) >= len(table):
             raise Mistake(f"rows: {self.rows.max()} is none of {len(table)} vectors")
         self.source = None if source is None else source_from(source)
+        self.facts = None if self.source is None else self.source.facts
         self.dimension = table.shape[1]
         self.n_items = len(table if self.rows is None else self.rows)
 
@@ -128,8 +131,11 @@ class DenseIndex:
         source = source_from(meaning)
         encoder = source if queries is None else source_from(queries)
         if isinstance(source, VectorFile):
-            return cls(source.table, source.rows(texts), source=encoder)
-        return cls(source.encode(texts), source=encoder)
+            index = cls(source.table, source.rows(texts), source=encoder)
+        else:
+            index = cls(source.encode(texts), source=encoder)
+        index.facts = source.facts
+        return index
 
     def __len__(self) -> int:
         return self.n_items
@@ -263,6 +269,7 @@ class ApproximateIndex(DenseIndex):
 
     def __init__(self, exact: DenseIndex, folder: Path | str | None = None) -> None:
         super().__init__(exact.table, exact.rows, source=exact.source)
+        self.facts = exact.facts
         usearch = required("usearch.index", "Approximate indexes", "approximate")
         self.graph: Any = usearch.Index(
             ndim=self.dimension, metric="ip", dtype="f16", multi=False
@@ -294,7 +301,7 @@ class ApproximateIndex(DenseIndex):
 
     @property
     def _digest(self) -> str:
-        return "" if self.source is None else self.source.digest
+        return "" if self.facts is None else self.facts.digest
 
     def _load(self, folder: Path | None) -> None:
         """Read the graph in service, if there is one."""

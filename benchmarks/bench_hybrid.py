@@ -1,17 +1,18 @@
 """Words and meaning in search: nDCG@10 of judged queries, and what the nearest cost.
 
 Run with ``CLASSMARK_DATA=DIR python benchmarks/bench_hybrid.py [--parts sets,cost]
-[--design cranfield,cacm] [--sets nfcorpus,npl-vaswani,adi] [--model FOLDER] [--vectors
-FOLDER] [--json FILE]``. Contestants: BM25; vectors alone; both by reciprocal ranks; both
-with the weight that the design sets teach, all of whose queries count alike; and, on
-each set judged, with the weight that one half of its queries teaches, measured on the
-other half, both ways. Vectors are those of the static table of ``classmark[meaning]``
-and, with --model, a folder with model.onnx, of that sentence model, stored in --vectors
-from one run to the next. p is of the paired randomisation test.
+[--design cranfield,cacm] [--sets nfcorpus,npl-vaswani,adi] [--model FOLDER]
+[--vectors FOLDER] [--json FILE]``. Contestants: BM25; vectors alone; both by reciprocal
+ranks; both with the default weight, which the design sets taught; and with the weight
+that one half of a set's queries teaches, measured on the other half, both ways. Vectors
+are those of the static table of ``classmark[meaning]`` and, with --model, a folder with
+model.onnx, of that sentence model, stored in --vectors from one run to the next. p is
+of the paired randomisation test.
 
-cost : time of one exact query and of 64 at once over --documents made-up vectors of 384
-numbers in half precision, memory-mapped in --folder, against the time to read the table
-once; and of the approximate index, where usearch is installed, with its recall.
+cost : processor time of one exact query and of 64 at once over --documents made-up
+vectors of 384 numbers in half precision, memory-mapped in --folder, against that of
+reading the table once; and of the approximate index, where usearch is installed, with
+its recall. Set OPENBLAS_NUM_THREADS=1: threads that wait count as working.
 """
 
 from __future__ import annotations
@@ -193,13 +194,13 @@ def sets_table(result: dict[str, Any]) -> str:
 
 
 def seconds(act: Callable[[], Any]) -> float:
-    """The shortest of some turns, after one that does not count."""
+    """Processor time, the shortest of some turns, after one that does not count."""
     act()
     taken = []
     for _ in range(TURNS):
-        begin = time.perf_counter()
+        begin = time.process_time()
         act()
-        taken.append(time.perf_counter() - begin)
+        taken.append(time.process_time() - begin)
     return min(taken)
 
 
@@ -237,9 +238,9 @@ def costs(options: argparse.Namespace) -> dict[str, Any]:
 
 def approximate_costs(dense: cm.DenseIndex, queries: Floats) -> dict[str, Any]:
     """Time the approximate index, and count what it finds of the ten nearest."""
-    begin = time.perf_counter()
+    begin = time.process_time()
     graph = dense.approximate()
-    built = time.perf_counter() - begin
+    built = time.process_time() - begin
     exact, near = (each.find_many(queries, 10) for each in (dense, graph))
     common = sum(
         len(np.intersect1d(exact.of(query)[0], near.of(query)[0]))

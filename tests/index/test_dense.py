@@ -134,6 +134,17 @@ def test_queries_may_have_an_encoder_of_their_own():
     assert index.find(index.encode(["a"])[0], 1)[0].tolist() == [1]
 
 
+def test_a_query_in_capitals_is_read_in_small_letters_unless_it_is_one_word():
+    index = DenseIndex.of(["a"], Letters())
+    queries = ["AB BA", "ab ba", "AB", "Ab BA"]
+    assert index.encode(queries).tolist() == [
+        [1, 2, 2],
+        [1, 2, 2],
+        [1, 0, 0],
+        [1, 0, 1],
+    ]
+
+
 @pytest.mark.parametrize(
     ("act", "message"),
     [

@@ -143,6 +143,27 @@ def test_only_documents_that_the_query_describes_are_answers(
     assert all("wing" in each and "drag" not in each for each in has)
 
 
+@pytest.mark.parametrize(
+    ("query", "may_answer"),
+    [
+        ("wing flow", lambda _: True),
+        ("wing -drag", lambda has: "drag" not in has),
+        ('wing "shock wave" -drag', lambda has: "drag" not in has),
+        ("-drag", lambda _: False),
+        ("+wing flow", lambda has: "wing" in has),
+        ("wing AND flow", lambda has: {"wing", "flow"} <= has),
+        ("wing OR flow", lambda has: bool({"wing", "flow"} & has)),
+    ],
+)
+@pytest.mark.parametrize("weight", [None, 2.0])
+def test_all_that_a_query_does_not_rule_out_are_answers(
+    index, dense, texts, query, may_answer, weight
+):
+    hits = HybridQuestion.of(index, query, dense, weight).answer(N)
+    expected = {i for i, text in enumerate(texts) if may_answer(set(text.split()))}
+    assert {hit.number for hit in hits} == expected
+
+
 def test_what_must_not_be_there_has_no_meaning(index, dense):
     (plain,) = dense.encode(["wing shock wave"])
     hybrid = HybridQuestion.of(index, 'wing -drag "shock wave"', dense)

@@ -1,8 +1,8 @@
 """Words and meaning in one ranking: reciprocal ranks, or one score with a weight.
 
 Candidates are the first ``DEPTH`` documents by each, words by any model of the index
-and meaning by cosine. Only documents that the query describes are among them: all, for
-a query of plain words, also those that have none of these.
+and meaning by cosine. Only documents that the query does not rule out are among them:
+words that may be there rule out none.
 
 Reciprocal ranks add 1/(60 + rank) over the two lists [CormackClarkeBuettcher09]; beyond
 a list's first ``DEPTH`` a document has no rank in it. The weighted score is
@@ -24,8 +24,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from classmark.arrays import Array, Bools, Floats, Ints
+from classmark.index.asking import filter_of
 from classmark.index.dense import DenseIndex
-from classmark.index.index import Index
+from classmark.index.index import Index, context_of
 from classmark.index.query_language import (
     Belief,
     MalformedQuery,
@@ -106,7 +107,8 @@ class HybridQuestion:
     words : as ``Index.question`` makes it, with its filters;  dense : the documents'
     vectors, by the numbers of the index;  vector : of the query, shape (dimension,); of
     length 0, words alone answer;  weight : w of the weighted score; None: by
-    reciprocal ranks.
+    reciprocal ranks;  members : the documents that may be answers by meaning, shape
+    (documents,); None: all that are alive.
 
     >>> from classmark.index.postings import field_of
     >>> words = Searcher(field_of([[1, 0], [0, 1], [0, 0]], ["ant", "bee"]))
@@ -121,6 +123,7 @@ class HybridQuestion:
     dense: DenseIndex
     vector: Array
     weight: float | None = WEIGHT
+    members: Bools | None = None
     depth: int = DEPTH
     _cache: dict[int, _Candidates] = field(default_factory=dict, repr=False)
 
@@ -162,8 +165,9 @@ class HybridQuestion:
                 "an #operator ranks by beliefs: ask for words alone, or leave it out",
             )
         words = index.question(query, **options)
-        (vector,) = dense.encode([" ".join(positive_texts(tree))])
-        return cls(words, dense, vector, weight)
+        text = " ".join(positive_texts(tree))
+        vector = dense.encode([text])[0] if text else np.zeros(dense.dimension)
+        return cls(words, dense, vector, weight, filter_of(context_of(index, query)))
 
     def with_weight(self, weight: float | None) -> HybridQuestion:
         """The same question with another weight; what was looked up serves again."""
@@ -245,6 +249,8 @@ class HybridQuestion:
         if len(listed) == depth:  # of the others some may have words, too
             chosen = np.zeros(searcher.n_items, np.bool_)
             chosen[items] = True
+            if words.members is not None:
+                chosen &= words.members
             one = replace(words, members=chosen)
             numbers, own = searcher.answer(one, len(items))
         word_scores = np.zeros(len(items))
@@ -281,8 +287,8 @@ class HybridQuestion:
     @property
     def _members(self) -> Bools | None:
         """The documents that may be answers; None: all."""
-        if self.words.members is not None:
-            return self.words.members
+        if self.members is not None:
+            return self.members
         searcher = self.words.searcher
         alive = searcher.alive if isinstance(searcher, Searcher) else np.empty(0)
         return alive if len(alive) else None

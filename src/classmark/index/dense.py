@@ -56,7 +56,7 @@ def _multiplied(queries: Array, block: Array) -> Array:
     wait for threads of the library behind NumPy while other work has the processors.
     """
     if len(queries) == 1:
-        return np.vecdot(block, queries)[np.newaxis]
+        return np.asarray(np.vecdot(block, queries))[np.newaxis]
     return np.asarray(queries @ block.T)
 
 

@@ -125,7 +125,7 @@ class HybridQuestion:
     weight: float | None = WEIGHT
     members: Bools | None = None
     depth: int = DEPTH
-    _cache: dict[int, _Candidates] = field(default_factory=dict, repr=False)
+    _cache: dict[int, Any] = field(default_factory=dict, repr=False)  # by depth
 
     def __post_init__(self) -> None:
         n, weight = self.words.searcher.n_items, self.weight
@@ -234,7 +234,8 @@ class HybridQuestion:
     def _candidates(self, depth: int) -> _Candidates:
         if depth not in self._cache:
             self._cache[depth] = self._looked_up(depth)
-        return self._cache[depth]
+        candidates: _Candidates = self._cache[depth]
+        return candidates
 
     def _looked_up(self, depth: int) -> _Candidates:
         words, searcher = self.words, self.words.searcher
@@ -290,5 +291,5 @@ class HybridQuestion:
         if self.members is not None:
             return self.members
         searcher = self.words.searcher
-        alive = searcher.alive if isinstance(searcher, Searcher) else np.empty(0)
-        return alive if len(alive) else None
+        alive = searcher.alive if isinstance(searcher, Searcher) else None
+        return alive if alive is not None and len(alive) else None

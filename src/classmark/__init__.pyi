@@ -46,6 +46,7 @@ from classmark.index.dense import ApproximateIndex as ApproximateIndex
 from classmark.index.dense import DenseIndex as DenseIndex
 from classmark.index.fusion import HybridHit as HybridHit
 from classmark.index.fusion import HybridQuestion as HybridQuestion
+from classmark.index.fusion import dense_index as dense_index
 from classmark.index.fusion import fuse as fuse
 from classmark.index.index import Index as Index
 from classmark.index.models import MODELS as MODELS

@@ -5,7 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from classmark import DenseIndex, HybridQuestion, Index, Mistake, fuse
+from classmark import (
+    DenseIndex,
+    EncoderVectors,
+    HybridQuestion,
+    Index,
+    Mistake,
+    VectorFile,
+    dense_index,
+    fuse,
+)
 from classmark.index.fusion import WEIGHT
 from classmark.index.query_language import MalformedQuery
 
@@ -180,6 +189,30 @@ def test_deleted_documents_are_no_answers(index, dense, texts, weight):
     hits = HybridQuestion.of(index, "heat", dense, weight).answer(N)
     assert len(hits) == N - 3
     assert not {hit.id for hit in hits} & set(gone)
+
+
+@pytest.mark.parametrize("is_stored", [False, True])
+def test_vectors_stand_by_the_numbers_of_the_index(index, texts, tmp_path, is_stored):
+    index.merging = "demand"
+    index.delete(["d3"])
+    index.replace([("d5", "heat heat")])
+    index.commit()
+    documents = {f"d{i}": text for i, text in enumerate(texts)} | {"d5": "heat heat"}
+    shuffled = sorted(documents.items(), reverse=True)
+    meaning = EncoderVectors(ByLetters())
+    if is_stored:
+        meaning = VectorFile(tmp_path / "vectors", meaning)
+        meaning.compute([text for name, text in shuffled if name != "d7"])
+    dense = dense_index(index, shuffled[5:], meaning)
+    missing = {"d3"} | {name for name, _ in shuffled[:5]}
+    missing |= {"d7"} if is_stored and documents["d7"] not in meaning else set()
+    (vector,) = dense.encode(["heat"])
+    cosines = dense.cosines(vector, np.arange(index.searcher.n_items))
+    for name in set(documents) - missing:
+        (own,) = np.array(ByLetters().encode([documents[name]]))
+        expected = own @ vector / np.linalg.norm(own) / np.linalg.norm(vector)
+        assert cosines[index.number(name)] == pytest.approx(expected, abs=2e-3)
+    assert np.count_nonzero(dense.rows < 0) == len(missing) + 1  # d5 as it was
 
 
 @pytest.mark.parametrize("weight", [None, WEIGHT])

@@ -17,7 +17,7 @@ no candidate could still be among the first k, more are taken [FaginLotemNaor03]
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
@@ -34,6 +34,7 @@ from classmark.index.query_language import (
     positive_texts,
 )
 from classmark.index.search import Explanation, Question, Searcher, require_size
+from classmark.meaning.sources import TextEncoder
 from classmark.problems import Mistake
 from classmark.ranking import order
 
@@ -60,6 +61,27 @@ def fuse(rankings: Sequence[Ints], constant: float = CONSTANT) -> tuple[Ints, Fl
         sums[np.searchsorted(items, ranking)] += parts
     best = order(sums)
     return items[best], sums[best]
+
+
+def dense_index(
+    index: Index, documents: Iterable[tuple[str, str]], meaning: TextEncoder
+) -> DenseIndex:
+    """The vectors of an index's documents, by their numbers there.
+
+    documents : id and text of each, in any order; those that the index does not have
+    are left out, those that are missing are never near.  meaning : makes the vectors;
+    those of a ``VectorFile`` are used where they lie, and it must have computed them.
+    """
+    numbers, texts = list[int](), list[str]()
+    for name, text in documents:
+        number = index.number(name)
+        if number is not None:
+            numbers.append(number)
+            texts.append(text)
+    some = DenseIndex.of(texts, meaning)
+    rows = np.full(index.searcher.n_items, -1, np.int64)
+    rows[numbers] = np.arange(len(texts)) if some.rows is None else some.rows
+    return DenseIndex(some.table, rows, source=some.source)
 
 
 class HybridHit(NamedTuple):

@@ -42,6 +42,12 @@ from classmark.hierarchies.report import taxonomy_report as taxonomy_report
 from classmark.hierarchies.rerank import RareCategoryReranker as RareCategoryReranker
 from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker as TaxonomyRanker
 from classmark.hierarchies.top_down import TopDownClassifier as TopDownClassifier
+from classmark.index.dense import ApproximateIndex as ApproximateIndex
+from classmark.index.dense import DenseIndex as DenseIndex
+from classmark.index.fusion import HybridHit as HybridHit
+from classmark.index.fusion import HybridQuestion as HybridQuestion
+from classmark.index.fusion import dense_index as dense_index
+from classmark.index.fusion import fuse as fuse
 from classmark.index.index import Index as Index
 from classmark.index.models import MODELS as MODELS
 from classmark.index.models import FieldStatistics as FieldStatistics

@@ -9,7 +9,7 @@ from classmark.examples.screening import StoppingRule
 from classmark.formats.weights import read_weights
 from classmark.problems import Mistake
 from classmark.weighting.vectorizer import Vectorizer
-from classmark.workbench.deciding.similar import alike, groups_of
+from classmark.workbench.deciding.similar import alike, groups_of, nearly_same
 from classmark.workbench.examples import open_searches, screening
 from classmark.workbench.examples.example_search import MEANING, ExampleSearch
 from classmark.workbench.examples.like import (
@@ -348,6 +348,7 @@ def test_many_missing_vectors_are_made_by_a_job(tmp_path, source, monkeypatch):
     with new_desk(tmp_path / "desk", TEXTS, meaning=STATIC) as desk:
         with pytest.raises(open_searches.BeingRead):
             desk.search_cache.vectors(desk)
+        assert nearly_same(desk, "b1") == []
         desk.jobs.wait()
         assert desk.search_cache.vectors(desk).ids == list(TEXTS)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,7 +14,7 @@ from classmark.problems import Mistake
 from classmark.ranking import top
 from classmark.workbench.deciding.decide import Decision, decide
 from classmark.workbench.deciding.queue import queue
-from classmark.workbench.examples.open_searches import AT_ONCE
+from classmark.workbench.examples.open_searches import AT_ONCE, BeingRead
 from classmark.workbench.examples.vectors import vectors_of
 from classmark.workbench.results import Cell, Logged, Table
 from classmark.workbench.store.log import Act, whoami
@@ -188,7 +189,9 @@ def nearly_same(desk: Desk, document: str) -> list[Alike]:
     """
     if len(desk.state.ids) > AT_ONCE and not desk.search_cache.has_vectors:
         return []
-    return [other for other in alike(desk, document) if other.cosine >= NEARLY]
+    with suppress(BeingRead):
+        return [other for other in alike(desk, document) if other.cosine >= NEARLY]
+    return []
 
 
 def cosines_to(rows: Rows, at: int, lengths: Floats | None = None) -> Floats:

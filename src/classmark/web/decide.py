@@ -430,7 +430,7 @@ def sheet(me: Reader, document: fields.InPath, *, blind: Blind = False) -> Sheet
 
 @api.get("/similar/{document:path}", responses=fields.MISSING, response_model=Similar)
 def similar(me: Reader, document: fields.InPath, top: Few = 6) -> Any:
-    """The documents whose words are most like those of one."""
+    """The documents most like one, by words, and by meaning where it has vectors."""
     fields.require_document(me.desk, document)
     return {"similar": alike(me.desk, document, top)}
 

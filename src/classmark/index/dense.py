@@ -270,7 +270,7 @@ class DenseIndex:
         return Ranking(*map(np.concatenate, (queries, items, scores)))
 
 
-FORMAT, VERSION = "classmark graph of vectors", 1
+FORMAT, VERSION = "classmark vector graph", 1
 SPARE = 2  # so many times k are looked for, as some may be of documents that are gone
 
 

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from classmark.arrays import Floats
 from classmark.meaning.sources import PROBE, MeaningSource, probed
-from classmark.problems import Mistake
+from classmark.problems import Mistake, worded
 
 
 class _NoRedirect(HTTPRedirectHandler):
@@ -57,8 +57,8 @@ class VectorServer(MeaningSource):
             raise Mistake(f"url is {url!r}: give http://HOST:PORT/v1/embeddings")
         if not allow_remote and not _is_loopback(address.hostname):
             raise Mistake(
-                f"url is {url!r}: your texts would leave this machine; give "
-                "allow_remote=True if they may"
+                f"url is {url!r}: your texts would leave this machine; "
+                f"{worded('give --allow-remote (allow_remote=)')} if they may"
             )
         if batch < 1:
             raise Mistake(f"batch is {batch!r}: give 1 or more")

@@ -55,7 +55,7 @@ class VectorServer(MeaningSource):
         address = urlsplit(url)
         if address.scheme not in {"http", "https"} or not address.hostname:
             raise Mistake(f"url is {url!r}: give http://HOST:PORT/v1/embeddings")
-        if not allow_remote and not _is_loopback(address.hostname):
+        if not allow_remote and not is_loopback(address.hostname):
             raise Mistake(
                 f"url is {url!r}: your texts would leave this machine; "
                 f"{worded('give --allow-remote (allow_remote=)')} if they may"
@@ -104,7 +104,8 @@ class VectorServer(MeaningSource):
             ) from error
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether an address is this machine's."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

@@ -50,6 +50,7 @@ ENTRY = np.dtype([("key", f"V{KEY}"), ("crc32", "<u4")])
 STORED = np.dtype("<f2")
 NONE: NDArray[np.int64] = np.empty(0, np.int64)
 BATCH = 256  # texts between one sync and the next
+CHECKED = 10_000  # vectors in memory at once
 PAUSE = 0.2  # seconds between two looks whether another process has ended
 ROUNDING = 2e-3  # by which numbers of one vector may differ that was made twice
 
@@ -244,6 +245,13 @@ class VectorFile(MeaningSource):
             self._append(new, units[list(new.values())])
         seconds = time.perf_counter() - begin
         return ComputedVectors(len(new), int(known.sum()), seconds)
+
+    def check(self) -> None:
+        """Read every vector and compare it with its checksum."""
+        stored = self._read()
+        for first in range(0, len(stored.entries), CHECKED):
+            last = min(first + CHECKED, len(stored.entries))
+            stored.vectors(np.arange(first, last), self._paths[1])
 
     def _require_alike(
         self, before: NDArray[Any], after: NDArray[Any], texts: Sequence[str]

@@ -131,12 +131,13 @@ class Project:
         """
         from classmark.text import Analyzer
         from classmark.workbench.learning.fit import require
+        from classmark.workbench.meaning import require_source
 
         settings, changes = with_form_values(read_settings(self.folder), values)
         if changes:
             Analyzer.parse(settings.text.analyzer)
             require(settings.learning)
-            self.meaning(settings.meaning)
+            require_source(self, settings.meaning)
             with self.store.transaction():
                 write_settings(self.folder, settings)
                 self.store.note_event("settings", who, changed=changes)
@@ -235,6 +236,7 @@ def info(project: Project, *, check: bool = False, vocabulary: bool = False) -> 
     facts["analyzer"] = settings.text.analyzer
     for name in ("weighting", "learner", "strategy"):
         facts[name] = getattr(settings.learning, name)
+    facts["meaning"] = settings.meaning.source
     facts |= _in_service(project)
     if vocabulary:
         facts |= _vocabulary(project)
@@ -247,6 +249,7 @@ def _in_service(project: Project) -> dict[str, Cell]:
     """The model in service, and how it was trained."""
     from classmark.workbench.learning.fit import by_nodes
     from classmark.workbench.learning.learner import training_of
+    from classmark.workbench.learning.models import vectors_in_service
 
     current = project.models.current()
     if current is None:
@@ -255,6 +258,8 @@ def _in_service(project: Project) -> dict[str, Cell]:
     training = training_of(project, current.name)
     if how := training.how:
         facts |= {"its learner": how.learner, "its strategy": how.strategy}
+        if (vectors := vectors_in_service(project)) is not None:
+            facts["its vectors"] = str(vectors.facts)
         if by_nodes(how):
             facts["its base"] = how.base
     if training.is_outdated(project.store):
@@ -296,6 +301,7 @@ def _checked(project: Project) -> str:
     from classmark.index.index import Index
     from classmark.rankers.text_ranker import LiveTextRanker
     from classmark.workbench.learning.models import check_model
+    from classmark.workbench.meaning import stored_vectors
     from classmark.workbench.store.log import require_replayed
 
     project.store.check()
@@ -306,7 +312,9 @@ def _checked(project: Project) -> str:
         LiveTextRanker.open(live)
     if project.index.current() is not None:
         Index.open(project.index.folder).check()
+    if (vectors := stored_vectors(project)) is not None:
+        vectors.check()
     return (
-        "checked: the store, every model and the index are whole, and the log says "
-        "what holds"
+        "checked: the store, every model, the index and the vectors of meaning are "
+        "whole, and the log says what holds"
     )

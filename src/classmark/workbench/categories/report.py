@@ -30,6 +30,7 @@ from classmark.hierarchies.report import (
 )
 from classmark.problems import Mistake, worded
 from classmark.workbench.learning.fit import TEST, labelled, new_vectorizer, part_of
+from classmark.workbench.meaning import require_vectors
 from classmark.workbench.project import Project
 from classmark.workbench.results import FACTS, Cell, Column, Evaluated, Table, plain
 
@@ -235,6 +236,9 @@ def _material(project: Project) -> tuple[Taxonomy, csr_matrix | None, list[Any]]
     if not records:
         return tree, None, []
     texts = [project.text_of(record) for record in records]
+    require_vectors(
+        project, project.settings.meaning, [record.id for record in records], texts
+    )
     X = new_vectorizer(project).fit_transform(texts)
     return tree, X, [list(record.labels) for record in records]
 

@@ -114,6 +114,14 @@ def has_own(project: Project, settings: MeaningSettings) -> bool:
     return settings.source == OWN and vectors_folder(project.folder, settings).is_dir()
 
 
+def own_folders(project: Project) -> list[Path]:
+    """The folders of vectors that nothing can compute again."""
+    from classmark.meaning.vector_file import described
+
+    places = sorted((project.folder / FOLDER).glob("*/source"))
+    return [p.parent for p in places if described(p.parent).get("imported")]
+
+
 def set_meaning(project: Project, settings: MeaningSettings, who: str = "") -> Table:
     """Use this source from the next training on; it is opened first, to be sure."""
     values = {f"meaning.{k}": as_text(v) for k, v in asdict(settings).items()}
@@ -138,22 +146,23 @@ def compute(project: Project, who: str = "") -> ComputedVectors:
             f"{project.folder} has no source of vectors: choose one "
             f"{worded('(classmark meaning set SOURCE)')}"
         )
-    new, known, seconds, version = 0, 0, 0.0, None
+    new, known, seconds, version = 0, -1, 0.0, None
     while version != (version := project.store.state()):
         missing: list[str] = []
-        known = 0
+        n_stored = 0
         for block in document_texts(project):
             texts = [text for _, text in block]
             has = vectors.has(texts).tolist()
             missing += [t for t, stored in zip(texts, has, strict=True) if not stored]
-            known += sum(has)
+            n_stored += sum(has)
+        known = n_stored if known < 0 else known
         if missing:
             done = vectors.compute(missing, wait=True)
             new, seconds = new + done.new, seconds + done.seconds
     if new:
         facts = {"source": vectors.name, "new": new, "seconds": seconds}
         project.store.note_event(COMPUTED, who or whoami(), **facts)
-    return ComputedVectors(new, known - new, seconds)
+    return ComputedVectors(new, known, seconds)
 
 
 def compute_all(project: Project) -> Table:

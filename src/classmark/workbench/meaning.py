@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from functools import partial
 from hashlib import blake2b
@@ -19,9 +20,10 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from classmark.problems import Mistake, worded
-from classmark.workbench.results import FACTS, Cell, Table
+from classmark.storage import locked_file
+from classmark.workbench.results import FACTS, Cell, Table, WorkResult
 from classmark.workbench.settings import MeaningSettings
-from classmark.workbench.settings_form import as_text
+from classmark.workbench.settings_form import as_text, with_form_values
 from classmark.workbench.store.log import whoami
 
 if TYPE_CHECKING:
@@ -125,8 +127,17 @@ def own_folders(project: Project) -> list[Path]:
 def set_meaning(project: Project, settings: MeaningSettings, who: str = "") -> Table:
     """Use this source from the next training on; it is opened first, to be sure."""
     values = {f"meaning.{k}": as_text(v) for k, v in asdict(settings).items()}
-    project.change_settings(values, who or whoami())
+    change_source(project, values, who or whoami())
     return status(project)
+
+
+def change_source(project: Project, values: Mapping[str, str], who: str) -> list[str]:
+    """Change settings by their full names; return those that differ.
+
+    The source is opened before, while others may still write.
+    """
+    require_source(project, with_form_values(project.settings, values)[0].meaning)
+    return project.change_settings(values, who)
 
 
 def document_texts(project: Project) -> Iterator[list[tuple[str, str]]]:
@@ -136,16 +147,27 @@ def document_texts(project: Project) -> Iterator[list[tuple[str, str]]]:
         yield [(record.id, project.text_of(record)) for record in block]
 
 
-def compute(project: Project, who: str = "") -> ComputedVectors:
-    """Compute what is missing of the project's documents, also those that come."""
-    from classmark.meaning.vector_file import ComputedVectors
-
+def require_computable(project: Project) -> VectorFile:
+    """The vectors, or a refusal where nothing computes any."""
     vectors = project.meaning()
     if vectors is None:
         raise Mistake(
             f"{project.folder} has no source of vectors: choose one "
             f"{worded('(classmark meaning set SOURCE)')}"
         )
+    if vectors.imported:
+        raise Mistake(
+            "your own vectors are not computed: "
+            f"{worded('import some (classmark meaning import FILE)')}"
+        )
+    return vectors
+
+
+def compute(project: Project, who: str = "") -> ComputedVectors:
+    """Compute what is missing of the project's documents, also those that come."""
+    from classmark.meaning.vector_file import ComputedVectors
+
+    vectors = require_computable(project)
     new, known, seconds, version = 0, -1, 0.0, None
     while version != (version := project.store.state()):
         missing: list[str] = []
@@ -197,13 +219,30 @@ def start_computing(desk: Desk, who: str) -> Job | None:
     """
     if desk.settings.meaning.source in ("none", OWN) or desk.jobs.running(JOB):
         return None
-    return desk.jobs.start(JOB, computed_in_words, who)
+    return start_vectors(desk, who)
 
 
-def computed_in_words(project: Project) -> str:
-    """Compute what is missing, as a job."""
-    done = compute(project)
-    return f"{done.new:,} vectors computed, {done.rate:,.0f} a second"
+def compute_soon(desk: Desk, document: str) -> None:
+    """Have the vector of one document computed that has come or was changed.
+
+    A job that computes meanwhile sees it, too.
+    """
+    if desk.settings.meaning.source not in ("none", OWN):
+        text = desk.text_of(desk.store.record(document))
+        if not desk.jobs.running(JOB):
+            desk.ahead(lambda: require_computable(desk).compute([text], wait=True))
+
+
+def start_vectors(desk: Desk, who: str) -> Job:
+    """Let a job compute what is missing."""
+    require_computable(desk)
+    return desk.jobs.start(JOB, partial(_in_words, who), who)
+
+
+def _in_words(who: str, project: Project) -> WorkResult:
+    done = compute(project, who)
+    said = f"{done.new:,} vectors computed, {done.rate:,.0f} a second"
+    return WorkResult(said, done._asdict())
 
 
 def require_vectors(
@@ -339,8 +378,15 @@ def drop(project: Project, who: str = "") -> Table:
             f"{worded('set none (classmark meaning set none) and run classmark train')}"
             " first"
         )
-    set_meaning(project, MeaningSettings(), who)
-    shutil.rmtree(project.folder / FOLDER, ignore_errors=True)
+    with ExitStack() as locks:
+        for folder in (project.folder / FOLDER).glob("*"):
+            if (lock := locked_file(folder / "lock")) is None:
+                raise Mistake(
+                    f"{folder}: these vectors are being computed: wait for it"
+                )
+            locks.enter_context(lock)
+        set_meaning(project, MeaningSettings(), who)
+        shutil.rmtree(project.folder / FOLDER, ignore_errors=True)
     return status(project)
 
 

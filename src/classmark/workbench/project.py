@@ -120,9 +120,10 @@ class Project:
         from classmark.workbench.meaning import open_vectors
 
         settings = settings or self.settings.meaning
-        if settings not in self._vectors:
-            self._vectors[settings] = open_vectors(self.folder, settings)
-        return self._vectors[settings]
+        vectors = self._vectors.get(settings)
+        if vectors is None or not vectors.folder.is_dir():
+            vectors = self._vectors[settings] = open_vectors(self.folder, settings)
+        return vectors
 
     def change_settings(self, values: Mapping[str, str], who: str) -> list[str]:
         """Change the settings that differ, all or none; return their names.

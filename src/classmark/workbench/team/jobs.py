@@ -238,12 +238,6 @@ def _index(project: Project) -> str:
     return f"{row['documents']:,} documents are indexed ({changes})"
 
 
-def _vectors(project: Project) -> str:
-    from classmark.workbench.meaning import computed_in_words
-
-    return computed_in_words(project)
-
-
 WORKS = (
     LongWork(
         "train",
@@ -264,12 +258,5 @@ WORKS = (
         "Index",
         "Bring the index of the search page up to date.",
         _index,
-    ),
-    LongWork(
-        "vectors",
-        "Compute vectors",
-        "Compute the vectors of meaning that are missing, where the settings name "
-        "what makes them.",
-        _vectors,
     ),
 )

@@ -322,4 +322,35 @@ def test_a_backup_has_own_vectors_and_others_are_computed_again(
     with Project(tmp_path / "own") as again:
         assert facts(meaning.status(again))["with vector"] == 12
         assert suggestions(again) == before
-        assert len(list((tmp_path / "own" / "meaning").iterdir())) == 1
+        assert len(list((tmp_path / "own" / "meaning").glob("*/vectors"))) == 1
+
+
+def test_a_restored_project_opens_without_the_folder_of_its_source(
+    project, table, tmp_path
+):
+    meaning.set_meaning(project, static(table))
+    train(project)
+    back_up(project, tmp_path / "shelf.zip")
+    shutil.move(table, table.parent / "away")
+    restore(tmp_path / "shelf.zip", tmp_path / "again")
+    with Project(tmp_path / "again") as again:
+        assert facts(info(again))["its vectors"].startswith("tiny (3 numbers")
+        assert facts(meaning.status(again))["with vector"] == 0
+        with pytest.raises(Mistake, match="tiny: has no model"):
+            suggest(again, "honey")
+        shutil.rmtree(tmp_path / "again" / "meaning")
+        shown = facts(meaning.status(again))
+        assert "tiny: has no model" in shown["problem"]
+        assert "cannot be opened" in shown["model in service"]
+
+
+@pytest.mark.parametrize("model", ["x" * 300, "a\udcffb\udc00"])
+def test_a_name_that_no_folder_can_have_is_refused(project, model):
+    with pytest.raises(Mistake, match=r"give the model's folder|give one line"):
+        meaning.set_meaning(project, static(model))
+
+
+@pytest.mark.parametrize("url", ["http://[", "http://127.0.0.1:x/", "http://[::1 ]/"])
+def test_an_address_that_is_none_is_refused(project, url):
+    with pytest.raises(Mistake, match=r"give http|does not answer"):
+        meaning.set_meaning(project, MeaningSettings("server", "m", url))

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 FOLDER, KEY, OWN = "meaning", "CLASSMARK_VECTORS_KEY", "own"
 JOB, COMPUTED = "vectors", "vectors computed"  # the job, and the event
+WORDS_ALONE = "words alone"
 BLOCK = 1000  # documents looked at together
 
 
@@ -50,6 +51,15 @@ def vectors_folder(folder: Path, settings: MeaningSettings) -> Path:
 
 def source_from(settings: MeaningSettings) -> MeaningSource:
     """Open what makes the vectors, as the settings describe it."""
+    try:
+        return _opened(settings)
+    except (OSError, UnicodeError) as error:
+        raise Mistake(
+            f"meaning.model is {settings.model!r}: {error}: give the model's folder"
+        ) from error
+
+
+def _opened(settings: MeaningSettings) -> MeaningSource:
     from classmark.meaning.models import SentenceModel, StaticVectors
     from classmark.meaning.server import VectorServer
 
@@ -116,12 +126,12 @@ def has_own(project: Project, settings: MeaningSettings) -> bool:
     return settings.source == OWN and vectors_folder(project.folder, settings).is_dir()
 
 
-def own_folders(project: Project) -> list[Path]:
-    """The folders of vectors that nothing can compute again."""
+def parts_of_backup(project: Project) -> list[Path]:
+    """What says which vectors there are; the whole of what nothing computes again."""
     from classmark.meaning.vector_file import described
 
     places = sorted((project.folder / FOLDER).glob("*/source"))
-    return [p.parent for p in places if described(p.parent).get("imported")]
+    return [p.parent if described(p.parent).get("imported") else p for p in places]
 
 
 def set_meaning(project: Project, settings: MeaningSettings, who: str = "") -> Table:
@@ -397,8 +407,8 @@ class MeaningStatus:
     name, digest, numbers : of the source, and how many numbers a vector has;  weight :
     the length of that part beside words of length 1;  documents, with_vector : how many
     there are;  bytes : on disk;  rate : vectors a second, when some were computed last;
-    sent_to : the other machine that texts are sent to, "" if none;  model_in_service :
-    the vectors that it was trained with.
+    sent_to : the other machine that texts are sent to, "" if none;  problem : why the
+    source cannot be opened;  model_in_service : the vectors that it was trained with.
     """
 
     source: str
@@ -411,19 +421,36 @@ class MeaningStatus:
     bytes: int = 0
     rate: float | None = None
     sent_to: str = ""
-    model_in_service: str = "words alone"
+    problem: str = ""
+    model_in_service: str = WORDS_ALONE
+
+
+def vectors_of_model(project: Project) -> str:
+    """Which vectors the model in service was trained with, in words."""
+    from classmark.workbench.learning.models import vectors_in_service
+
+    try:
+        in_use = vectors_in_service(project)
+    except Mistake as problem:
+        return f"vectors that cannot be opened: {problem}"
+    return WORDS_ALONE if in_use is None else str(in_use.facts)
 
 
 def standing(project: Project) -> MeaningStatus:
     """What makes vectors, how many there are, and what uses them."""
-    from classmark.workbench.learning.models import vectors_in_service
-
-    settings, in_use = project.settings.meaning, vectors_in_service(project)
-    used = "words alone" if in_use is None else str(in_use.facts)
-    if (vectors := stored_vectors(project)) is None:
-        documents = int(project.store.counts()["documents"])
+    settings, used = project.settings.meaning, vectors_of_model(project)
+    vectors, problem = None, ""
+    try:
+        vectors = stored_vectors(project)
+    except Mistake as mistake:
+        problem = str(mistake)
+    if vectors is None:
         return MeaningStatus(
-            settings.source, documents=documents, model_in_service=used
+            settings.source,
+            documents=int(project.store.counts()["documents"]),
+            sent_to=sent_to(settings),
+            problem=problem,
+            model_in_service=used,
         )
     n_documents = n_stored = 0
     for block in document_texts(project):
@@ -441,7 +468,7 @@ def standing(project: Project) -> MeaningStatus:
         vectors.size,
         last["new"] / last["seconds"] if last else None,
         sent_to(settings),
-        used,
+        model_in_service=used,
     )
 
 

@@ -250,7 +250,7 @@ def _in_service(project: Project) -> dict[str, Cell]:
     """The model in service, and how it was trained."""
     from classmark.workbench.learning.fit import by_nodes
     from classmark.workbench.learning.learner import training_of
-    from classmark.workbench.learning.models import vectors_in_service
+    from classmark.workbench.meaning import WORDS_ALONE, vectors_of_model
 
     current = project.models.current()
     if current is None:
@@ -259,8 +259,8 @@ def _in_service(project: Project) -> dict[str, Cell]:
     training = training_of(project, current.name)
     if how := training.how:
         facts |= {"its learner": how.learner, "its strategy": how.strategy}
-        if (vectors := vectors_in_service(project)) is not None:
-            facts["its vectors"] = str(vectors.facts)
+        if (vectors := vectors_of_model(project)) != WORDS_ALONE:
+            facts["its vectors"] = vectors
         if by_nodes(how):
             facts["its base"] = how.base
     if training.is_outdated(project.store):

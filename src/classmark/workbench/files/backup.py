@@ -1,8 +1,8 @@
 """Backup and restore of a project, as .zip or JSON lines.
 
 ``.zip``: the store, with people and tokens, the settings, the models and the ranker
-of searches in service, and users' own vectors of meaning, while those that a source
-computes are computed again;
+of searches in service, and users' own vectors of meaning; of others, which are computed
+again, only which they are;
 ``.jsonl``: all but people, tokens, models and vectors, as lines of text that any
 program reads.
 Its first line has the settings, each other one a row of a table, the last one how many
@@ -32,7 +32,7 @@ from classmark.problems import DamagedFolder, Mistake, UnreadableFile
 from classmark.progress import track
 from classmark.storage import sync_folder
 from classmark.workbench.meaning import FOLDER as VECTORS
-from classmark.workbench.meaning import own_folders
+from classmark.workbench.meaning import parts_of_backup
 from classmark.workbench.project import STORE, Project, create
 from classmark.workbench.results import Cell, Table
 from classmark.workbench.settings import (
@@ -290,8 +290,8 @@ def _gathered(project: Project) -> Iterator[Path]:
                 if (current := generations.current()) is not None:
                     shutil.copytree(current, place / current.name, copy_function=_link)
                     (place / "CURRENT").write_text(f"{current.name}\n", "utf-8")
-        for place in own_folders(project):
-            beside = folder / VECTORS / place.name
+        for place in parts_of_backup(project):
+            beside = folder / VECTORS / place.relative_to(project.folder / VECTORS)
             shutil.copytree(place, beside, copy_function=_link)
         settings = _settings_of_backup(project)
         (folder / FILE).write_text(settings, encoding="utf-8")

@@ -30,7 +30,7 @@ def set_(
         "MODEL",
         "",
     ),
-    url: str = option("The server's address, as http://127.0.0.1:8080/v1.", ""),
+    url: str = option("Of a server: http://127.0.0.1:8080/v1/embeddings.", ""),
     allow_remote: bool = flag("Send texts to another machine.", "--allow-remote"),
     weight: float = option("The part of meaning beside words of length 1.", 0.0),
     pooling: str = option("mean, cls, max or lasttoken, if the folder is silent.", ""),

@@ -456,7 +456,7 @@ def standing(project: Project) -> MeaningStatus:
     for block in document_texts(project):
         n_documents += len(block)
         n_stored += int(vectors.has([text for _, text in block]).sum())
-    last = project.store.last_event(COMPUTED)
+    last = project.store.last_event(COMPUTED, source=vectors.name)
     return MeaningStatus(
         settings.source,
         vectors.name,

@@ -354,3 +354,16 @@ def test_a_name_that_no_folder_can_have_is_refused(project, model):
 def test_an_address_that_is_none_is_refused(project, url):
     with pytest.raises(Mistake, match=r"give http|does not answer"):
         meaning.set_meaning(project, MeaningSettings("server", "m", url))
+
+
+def test_either_store_has_vectors_beside_it(any_store, table, tmp_path):
+    folder = new_project(tmp_path / "shelf", DOCUMENTS, store=any_store())
+    with Project(folder) as project:
+        meaning.set_meaning(project, static(table))
+        assert meaning.compute(project).new == 12
+        train(project)
+        before = suggestions(project)
+        back_up(project, tmp_path / "shelf.zip")
+    restore(tmp_path / "shelf.zip", tmp_path / "again", any_store())
+    with Project(tmp_path / "again") as project:
+        assert suggestions(project) == before

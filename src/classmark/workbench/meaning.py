@@ -380,9 +380,7 @@ def import_vectors(project: Project, path: Path, who: str = "") -> Table:
 
 def drop(project: Project, who: str = "") -> Table:
     """Use words alone from the next training on, and remove all stored vectors."""
-    from classmark.workbench.learning.models import vectors_in_service
-
-    if vectors_in_service(project) is not None:
+    if project.meaning_in_service() is not None:
         raise Mistake(
             "the model in service was trained with vectors of meaning: "
             f"{worded('set none (classmark meaning set none) and run classmark train')}"
@@ -427,10 +425,8 @@ class MeaningStatus:
 
 def vectors_of_model(project: Project) -> str:
     """Which vectors the model in service was trained with, in words."""
-    from classmark.workbench.learning.models import vectors_in_service
-
     try:
-        in_use = vectors_in_service(project)
+        in_use = project.meaning_in_service()
     except Mistake as problem:
         return f"vectors that cannot be opened: {problem}"
     return WORDS_ALONE if in_use is None else str(in_use.facts)

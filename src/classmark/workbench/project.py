@@ -125,6 +125,12 @@ class Project:
             vectors = self._vectors[settings] = open_vectors(self.folder, settings)
         return vectors
 
+    def meaning_in_service(self) -> VectorFile | None:
+        """The vectors that the model in service was trained with, if any."""
+        from classmark.workbench.learning.models import vectors_in_service
+
+        return vectors_in_service(self)
+
     def change_settings(self, values: Mapping[str, str], who: str) -> list[str]:
         """Change the settings that differ, all or none; return their names.
 

@@ -152,9 +152,11 @@ def change_source(project: Project, values: Mapping[str, str], who: str) -> list
 
 def document_texts(project: Project) -> Iterator[list[tuple[str, str]]]:
     """Ids and texts of all documents, as they are learned from, some at a time."""
-    records = iter(project.store.records())
-    while block := list(islice(records, BLOCK)):
-        yield [(record.id, project.text_of(record)) for record in block]
+    from classmark.formats.records import Record
+
+    documents = project.store.documents()
+    while block := list(islice(documents, BLOCK)):
+        yield [(each.id, project.text_of(Record(each))) for each in block]
 
 
 def require_computable(project: Project) -> VectorFile:
@@ -448,10 +450,8 @@ def standing(project: Project) -> MeaningStatus:
             problem=problem,
             model_in_service=used,
         )
-    n_documents = n_stored = 0
-    for block in document_texts(project):
-        n_documents += len(block)
-        n_stored += int(vectors.has([text for _, text in block]).sum())
+    depends_on = settings, project.settings.text.fields, vectors.size
+    n_documents, n_stored = project.once(_counted, depends_on)
     last = project.store.last_event(COMPUTED, source=vectors.name)
     return MeaningStatus(
         settings.source,
@@ -466,6 +466,16 @@ def standing(project: Project) -> MeaningStatus:
         sent_to(settings),
         model_in_service=used,
     )
+
+
+def _counted(project: Project) -> tuple[int, int]:
+    """How many documents there are, and how many have a vector."""
+    n_documents = n_stored = 0
+    if (vectors := project.meaning()) is not None:
+        for block in document_texts(project):
+            n_documents += len(block)
+            n_stored += int(vectors.has([text for _, text in block]).sum())
+    return n_documents, n_stored
 
 
 def sent_to(settings: MeaningSettings) -> str:

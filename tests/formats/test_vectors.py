@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 from classmark import OwnVectors, read_vectors
-from classmark.problems import UnreadableFile
+from classmark.formats.jsonl import read_jsonl
+from classmark.formats.jsonl import write_jsonl as write_records
+from classmark.formats.tables import write_delimited
+from classmark.problems import Mistake, UnreadableFile
 
 IDS, VECTORS = ["a", "b"], [[1.0, 0.5], [-2.0, 0.25]]
 
@@ -102,3 +105,38 @@ def test_a_pickle_is_not_opened(tmp_path):
 def test_an_empty_file_is_refused(tmp_path):
     with pytest.raises(UnreadableFile, match="there is no vector in it"):
         read_vectors(write_jsonl(tmp_path / "own.jsonl", []))
+
+
+def test_a_record_has_its_vector_and_is_written_with_it(tmp_path):
+    rows = [
+        {"id": "a", "text": "A hive", "vector": [1, 2.5]},
+        {"id": "b", "text": "A road", "vector": "an arrow"},
+        {"id": "c", "text": "None", "vector": 7},
+    ]
+    path = write_jsonl(tmp_path / "records.jsonl", rows)
+    first, second, third = records = list(read_jsonl(path))
+    assert (first.vector, dict(first.document.fields)) == ((1, 2.5), {"text": "A hive"})
+    assert (second.vector, second.document.fields["vector"]) == ((), "an arrow")
+    assert (third.vector, third.meta) == ((), {"vector": "7"})
+    write_records(records, tmp_path / "again.jsonl")
+    assert list(read_jsonl(tmp_path / "again.jsonl")) == records
+    with pytest.raises(
+        Mistake, match="has vector, which a table of documents does not"
+    ):
+        write_delimited(records, tmp_path / "again.csv")
+
+
+@pytest.mark.parametrize(
+    ("vector", "message"),
+    [
+        ([1.0], "line 2: 1 numbers after vectors of 2"),
+        ([1.0, None], "line 2: 'vector' is no list of numbers"),
+        ([], "line 2: 'vector' is no list of numbers"),
+        ([1.0, 1e39], "line 2: 'vector' has a number that is not finite"),
+    ],
+)
+def test_a_record_whose_vector_does_not_fit_is_named(tmp_path, vector, message):
+    rows = [{"id": "a", "vector": [1.0, 2.0]}, {"id": "b", "vector": vector}]
+    path = write_jsonl(tmp_path / "records.jsonl", rows)
+    with pytest.raises(UnreadableFile, match=message):
+        list(read_jsonl(path))

@@ -66,7 +66,7 @@ def test_the_digest_is_of_the_model_and_what_it_answers(server):
 def test_texts_do_not_leave_the_machine_unless_allowed(monkeypatch):
     for url in ("http://192.0.2.1/v1/embeddings", "https://example.org/v1/embeddings"):
         with pytest.raises(
-            Mistake, match="would leave this machine; give allow_remote"
+            Mistake, match="would leave this machine; give --allow-remote"
         ):
             VectorServer(url, "tiny")
     asked = []

@@ -1,5 +1,7 @@
 """A file of vectors: computed once, appended, resumed, checked."""
 
+from threading import Thread
+
 import numpy as np
 import pytest
 
@@ -184,3 +186,98 @@ def test_progress_is_reported_text_by_text(file):
     with shown_by(Display()):
         file.compute(TEXTS)
     assert seen == [("vectors by Model", 10)]
+
+
+def test_keys_that_begin_alike_are_told_apart(file, monkeypatch):
+    def key(text):
+        return bytes(8) + text.encode().rjust(8)[-8:]
+
+    monkeypatch.setattr(vector_file, "text_key", key)
+    texts = [f"text {number}" for number in range(30)]
+    file.compute(texts[:20])
+    assert file.has(texts).tolist() == [True] * 20 + [False] * 10
+    opened = VectorFile(file.folder)
+    np.testing.assert_array_equal(opened.encode(texts[:20]), file.encode(texts[:20]))
+
+
+def test_what_another_process_adds_is_noticed(file):
+    file.compute(TEXTS[:3])
+    reader = VectorFile(file.folder)
+    file.compute(TEXTS)
+    assert len(reader) == 3
+    assert reader.has(TEXTS).all()
+    assert len(reader) == 10
+    np.testing.assert_array_equal(reader.encode(TEXTS), file.encode(TEXTS))
+
+
+def test_a_file_that_was_removed_and_made_anew_is_read_anew(file, model):
+    file.compute(TEXTS)
+    for name in ("keys", "vectors"):
+        (file.folder / name).unlink()
+    assert VectorFile(file.folder, model).compute(TEXTS[5:8]).new == 3
+    assert file.has(["unknown", *TEXTS]).sum() == 3
+
+
+def test_threads_read_while_another_appends(file, monkeypatch):
+    monkeypatch.setattr(vector_file, "BATCH", 7)
+    texts = [f"text {number}" for number in range(300)]
+    expected = {text: file.encode([text])[0] for text in texts}
+    wrong, go_on = [], True
+
+    def read():
+        while go_on:
+            for at in range(0, 300, 20):
+                some = texts[at : at + 20]
+                if not (file.encode(some) == [expected[t] for t in some]).all():
+                    wrong.append(at)
+
+    threads = [Thread(target=read) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    try:
+        file.compute(texts)
+    finally:
+        go_on = False
+        for thread in threads:
+            thread.join()
+    assert not wrong
+    assert len(file) == 300
+
+
+def test_one_who_waits_computes_when_the_other_has_ended(file, monkeypatch):
+    with vector_file.locked_file(file.folder / "lock") as lock:
+        monkeypatch.setattr(vector_file.time, "sleep", lambda _: lock.close())
+        assert file.compute(TEXTS, wait=True).new == 10
+
+
+def test_a_file_goes_to_another_process_by_its_folder(file):
+    file.compute(TEXTS)
+    build, arguments = VectorFile(file.folder).__reduce__()
+    assert arguments == (file.folder, None)
+    np.testing.assert_array_equal(build(*arguments).encode(TEXTS), file.encode(TEXTS))
+
+
+def test_imported_vectors_are_added_and_known_by_their_text(tmp_path):
+    file = VectorFile.of_imported(tmp_path / "own", 3)
+    assert file.add(["a", "b"], [[3, 0, 4], [0, 2, 0]]).new == 2
+    assert file.add(["b", "c", "c"], [[0, 1, 0], [1, 0, 0], [1, 0, 0]]).new == 1
+    np.testing.assert_allclose(file.encode(["a"]), [[0.6, 0, 0.8]], atol=1e-3)
+    again = VectorFile.of_imported(tmp_path / "own", 3)
+    assert (again.facts, len(again)) == (file.facts, 3)
+    assert (again.name, again.imported) == ("own vectors", True)
+    with pytest.raises(Mistake, match="no vector for the text 'd': import one"):
+        again.encode(["d"])
+    with pytest.raises(Mistake, match="was made with the vectors of own vectors"):
+        VectorFile.of_imported(tmp_path / "own", 4)
+
+
+@pytest.mark.parametrize("texts", [["b", "a"], ["c", "c"]])
+def test_a_second_vector_of_a_text_is_refused(tmp_path, texts):
+    file = VectorFile.of_imported(tmp_path / "own", 2)
+    file.add(["a"], [[1, 0]])
+    with pytest.raises(Mistake, match="has another vector already") as refused:
+        file.add(texts, [[1, 0], [0, 1]])
+    assert refused.value.number == 1
+    assert len(VectorFile(file.folder)) == 1
+    with pytest.raises(Mistake, match=r"shape \(1, 3\) for 1 texts: \(1, 2\)"):
+        file.add(["z"], [[1, 2, 3]])

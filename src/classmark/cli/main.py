@@ -161,7 +161,7 @@ app = group(
         ),
         "meaning": group(
             "Vectors of meaning beside words: their source, and what is computed.",
-            named(meaning, "set status compute drop"),
+            named(meaning, "set status compute import drop"),
         ),
         "rank": group(
             "Learn how answers are to be ordered.",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from classmark.cli.options import (
     FOLDER,
     JSON,
@@ -24,9 +26,11 @@ def set_(
     project: Project = FOLDER,
     source: str = argument("none, static, sentences, server or own.", "SOURCE"),
     model: str = argument(
-        "Its folder, or the server's model; none: the packaged table.", "MODEL", ""
+        "Its folder, the server's model, or a name; none: the packaged table.",
+        "MODEL",
+        "",
     ),
-    url: str = option("The server's address, as http://127.0.0.1:8080/v1.", ""),
+    url: str = option("Of a server: http://127.0.0.1:8080/v1/embeddings.", ""),
     allow_remote: bool = flag("Send texts to another machine.", "--allow-remote"),
     weight: float = option("The part of meaning beside words of length 1.", 0.0),
     pooling: str = option("mean, cls, max or lasttoken, if the folder is silent.", ""),
@@ -49,6 +53,15 @@ def status(project: Project = FOLDER) -> Table:
 def compute(project: Project = FOLDER) -> Table:
     """Compute the vectors that are missing; stopped, it goes on where it was."""
     return vectors.compute_all(project)
+
+
+@command(JSON)
+def import_(
+    project: Project = FOLDER,
+    path: Path = argument("JSONL or Parquet with id and vector, or .npy.", "FILE"),
+) -> Table:
+    """Bring vectors of your own for documents that are here (source own)."""
+    return vectors.import_vectors(project, path)
 
 
 @command(JSON)

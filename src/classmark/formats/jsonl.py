@@ -4,7 +4,8 @@ Keys: ``id``; text under any other key (``title``, ``body``, ``text``…), kept 
 ``labels`` as a list of names or name → grade, or ``primary`` (grade 2) and
 ``secondary`` (grade 1); ``meta`` (name → short fact); ``links`` or ``see``
 (ids, ``[id, anchor]`` or ``{"id", "anchor"}``); ``preferences``, a list of ``{"winner",
-"loser", "weight"}``. In the place of ``labels`` stand ``label``, ``category``,
+"loser", "weight"}``; ``vector``, a list of numbers that the file's writer has made of
+the text. In the place of ``labels`` stand ``label``, ``category``,
 ``categories``, ``class``, ``classes`` or ``subjects``, in small or large letters.
 Numbers, true and false under other keys than ``title``, ``text`` and ``body`` are
 facts. What is written is read back the
@@ -35,7 +36,7 @@ ALIKE = frozenset(
         "subjects",
     }
 )  # fmt: skip
-LABELS = "labels"
+LABELS, VECTOR = "labels", "vector"
 TEXTS = frozenset({"title", "text", "body"})  # a book may be called 1984
 PREFERENCE = frozenset({"winner", "loser", "weight"})
 
@@ -61,6 +62,10 @@ def record_from(row: Mapping[str, Any], keys: Keys, place: FilePlace) -> Record:
     """Build a record from parsed JSON or a table's row; its id is new to the place."""
     if (key := label_key(row, keys, place)) != keys.labels:
         keys = replace(keys, labels=key)
+    vector: tuple[float, ...] = ()
+    if isinstance(row.get(VECTOR), list):  # text or a fact may have the same name
+        vector = place.vector(row[VECTOR], VECTOR)
+        row = {name: value for name, value in row.items() if name != VECTOR}
     fields, facts = _fields(row, keys, place)
     meta = _meta(row.get("meta"), place)
     for name in facts.keys() & meta.keys():
@@ -71,6 +76,7 @@ def record_from(row: Mapping[str, Any], keys: Keys, place: FilePlace) -> Record:
         meta | facts,
         _links(row.get("links"), place) + _links(row.get("see"), place),
         _preferences(row.get("preferences"), place),
+        vector,
     )
 
 
@@ -239,7 +245,7 @@ def mapping_from(record: Record) -> dict[str, Any]:
     """
     fields = dict(record.document.fields)
     row: dict[str, Any] = {"id": record.id}
-    if any(map(is_taken, fields)):
+    if any(map(is_taken, fields)) or (record.vector and VECTOR in fields):
         row["fields"] = fields
     else:
         row |= fields
@@ -255,6 +261,8 @@ def mapping_from(record: Record) -> dict[str, Any]:
             {"winner": winner, "loser": loser, "weight": weight}
             for (winner, loser), weight in record.preferences.items()
         ]
+    if record.vector:
+        row[VECTOR] = list(record.vector)
     return row
 
 

@@ -23,7 +23,8 @@ class Record:
     meta : short facts that are not text to be analysed (split, date, source…);
     links : (target id, anchor text) pairs;
     preferences : (winner, loser) → weight, what the labels do not say; one of the two
-        may be ``THRESHOLD``.
+        may be ``THRESHOLD``;
+    vector : what it means, as numbers that the file's writer has made; empty: none.
     """
 
     document: Document
@@ -31,6 +32,7 @@ class Record:
     meta: Mapping[str, str] = field(default_factory=dict)
     links: tuple[tuple[str, str], ...] = ()
     preferences: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    vector: tuple[float, ...] = ()
 
     @property
     def id(self) -> str:

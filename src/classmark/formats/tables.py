@@ -10,7 +10,8 @@ are written as they are, and read back the same.
 
 Columns of Parquet: ``id``; ``labels`` (map of name → grade, list of names, or one
 name); ``meta`` (map or struct); ``links`` (list of ``{id, anchor}``); every other
-column is text, and null is no field.
+column is text, and null is no field, but a list of numbers named ``vector`` is the
+document's vector.
 """
 
 from __future__ import annotations
@@ -63,11 +64,12 @@ class Columns(NamedTuple):
                 f"record {record.id!r} has {sorted(lost)}, which the first record has "
                 "not: give the records as a list, or write JSONL"
             )
-        if record.preferences:
-            raise Mistake(
-                f"record {record.id!r} has preferences, which a table of documents "
-                "does not hold: write JSONL, or write them to a file of their own"
-            )
+        for name in ("preferences", "vector"):
+            if getattr(record, name):
+                raise Mistake(
+                    f"record {record.id!r} has {name}, which a table of documents does "
+                    "not hold: write JSONL, or write them to a file of their own"
+                )
 
 
 def columns_of(records: Iterable[Record]) -> tuple[Columns, Iterator[Record]]:

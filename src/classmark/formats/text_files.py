@@ -42,6 +42,7 @@ class FileLimits:
 
 
 LIMITS = FileLimits()
+LARGEST = 3.4028234663852886e38  # in single precision
 
 
 class FilePlace:
@@ -57,6 +58,7 @@ class FilePlace:
     ) -> None:
         self.path, self.line = str(path), line
         self.ids: set[str] = set() if ids is None else ids
+        self.dimension = 0
 
     def refuse(self, problem: str) -> NoReturn:
         """Raise :class:`UnreadableFile` with the file, the line and the problem."""
@@ -70,6 +72,21 @@ class FilePlace:
             self.refuse(f"id {name!r} is there a second time: make ids unique")
         self.ids.add(name)
         return name
+
+    def vector(self, value: Any, name: str) -> tuple[float, ...]:
+        """Return a list of finite numbers, as long as those before, or refuse it."""
+        numbers = value if isinstance(value, list) else []
+        if not numbers or not all(type(number) in {int, float} for number in numbers):
+            self.refuse(f"{name!r} is no list of numbers: write [0.1, 0.2, …]")
+        if not all(abs(number) <= LARGEST for number in numbers):
+            self.refuse(f"{name!r} has a number that is not finite in single precision")
+        self.dimension = self.dimension or len(numbers)
+        if len(numbers) != self.dimension:
+            self.refuse(
+                f"{len(numbers)} numbers after vectors of {self.dimension}: give all "
+                "documents vectors of one length"
+            )
+        return tuple(map(float, numbers))
 
     def line_id(self, name: str = "") -> str:
         """An id for what has none: the name of the file, and the line.

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from classmark.formats.jsonl import json_lines
 from classmark.formats.tables import parquet_file
-from classmark.formats.text_files import FilePlace, Numbered, existing, lines
+from classmark.formats.text_files import LARGEST, FilePlace, Numbered, existing, lines
 
 Place = Numbered[Any]
-LARGEST = float(np.finfo(np.float32).max)
 
 
 def read_vectors(
@@ -63,25 +62,11 @@ def _collected(
         if row.get(id_column) is None:
             rows.refuse(f"no {id_column!r}: give every document an id")
         names.append(rows.new_id(str(row[id_column])))
-        vectors.append(_vector(row.get(vector_column), vector_column, rows))
-        if vectors[-1].shape != vectors[0].shape:
-            rows.refuse(
-                f"{len(vectors[-1])} numbers after vectors of {len(vectors[0])}: "
-                "give all documents vectors of one length"
-            )
+        vector = rows.vector(row.get(vector_column), vector_column)
+        vectors.append(np.array(vector, np.float32))
     if not names:
         rows.refuse("there is no vector in it")
     return names, np.stack(vectors)
-
-
-def _vector(value: Any, column: str, place: Place) -> NDArray[np.float32]:
-    is_list = isinstance(value, list) and value
-    if not is_list or not all(type(number) in {int, float} for number in value):
-        place.refuse(f"{column!r} is no list of numbers: write [0.1, 0.2, …]")
-    vector = np.array(value, np.float64)
-    if not (np.abs(vector) <= LARGEST).all():
-        place.refuse(f"{column!r} has a number that is not finite in single precision")
-    return vector.astype(np.float32)
 
 
 def _matrix(path: Path, ids: Path) -> tuple[list[str], NDArray[np.float32]]:

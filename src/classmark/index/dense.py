@@ -142,7 +142,8 @@ class DenseIndex:
         source = source_from(meaning)
         encoder = source if queries is None else source_from(queries)
         if isinstance(source, VectorFile):
-            index = cls(source.table, source.rows(texts), source=encoder)
+            rows = source.rows(texts)
+            index = cls(source.table, rows, source=encoder)
         else:
             index = cls(source.encode(texts), source=encoder)
         index.facts = source.facts
@@ -270,7 +271,7 @@ class DenseIndex:
         return Ranking(*map(np.concatenate, (queries, items, scores)))
 
 
-FORMAT, VERSION = "classmark vector graph", 1
+FORMAT, VERSION = "classmark-vector-graph", 1
 SPARE = 2  # so many times k are looked for, as some may be of documents that are gone
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from http.client import HTTPException
 from ipaddress import ip_address
 from typing import Any
 from urllib.error import HTTPError, URLError
@@ -20,7 +21,9 @@ from numpy.typing import ArrayLike
 
 from classmark.arrays import Floats
 from classmark.meaning.sources import PROBE, MeaningSource, probed
-from classmark.problems import Mistake
+from classmark.problems import Mistake, worded
+
+EXAMPLE = "http://HOST:PORT/v1/embeddings"
 
 
 class _NoRedirect(HTTPRedirectHandler):
@@ -52,13 +55,16 @@ class VectorServer(MeaningSource):
         batch: int = 64,
         timeout: float = 60.0,
     ) -> None:
-        address = urlsplit(url)
+        try:
+            address = urlsplit(url)
+        except ValueError as error:
+            raise Mistake(f"url is {url!r}: {error}: give {EXAMPLE}") from error
         if address.scheme not in {"http", "https"} or not address.hostname:
-            raise Mistake(f"url is {url!r}: give http://HOST:PORT/v1/embeddings")
-        if not allow_remote and not _is_loopback(address.hostname):
+            raise Mistake(f"url is {url!r}: give {EXAMPLE}")
+        if not allow_remote and not is_loopback(address.hostname):
             raise Mistake(
-                f"url is {url!r}: your texts would leave this machine; give "
-                "allow_remote=True if they may"
+                f"url is {url!r}: your texts would leave this machine; "
+                f"{worded('give --allow-remote (allow_remote=)')} if they may"
             )
         if batch < 1:
             raise Mistake(f"batch is {batch!r}: give 1 or more")
@@ -87,7 +93,7 @@ class VectorServer(MeaningSource):
                 f"{self.url} answered {error.code} ({reason}): look at the address, "
                 f"the model {self.name!r} and the key"
             ) from error
-        except (URLError, OSError) as error:
+        except (URLError, OSError, HTTPException, ValueError) as error:
             raise Mistake(
                 f"{self.url} does not answer ({error}): start the server, or give its "
                 "address"
@@ -104,7 +110,8 @@ class VectorServer(MeaningSource):
             ) from error
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether an address is this machine's."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

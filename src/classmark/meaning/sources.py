@@ -20,6 +20,7 @@ from classmark.problems import Mistake
 
 Vectors = NDArray[np.float32]
 KEY = 16  # bytes of a text's digest
+OWN = "own vectors"
 PROBE = "The catalogue of the library lists every book by its subject."
 
 
@@ -194,7 +195,7 @@ class OwnVectors(MeaningSource):
         ids: Sequence[str],
         vectors: ArrayLike,
         texts: Mapping[str, str],
-        name: str = "own vectors",
+        name: str = OWN,
     ) -> None:
         table = np.asarray(vectors)
         if table.ndim != 2 or table.dtype.kind not in "iuf" or not table.size:

@@ -27,6 +27,7 @@ from classmark.web.guard.errors import Missing, Unavailable
 from classmark.workbench.deciding import suggest as suggesting
 from classmark.workbench.deciding.decide import Decision, decide_on
 from classmark.workbench.files.importing import put_document
+from classmark.workbench.meaning import compute_soon
 from classmark.workbench.team.desk import Desk
 
 LANGUAGES = {
@@ -242,6 +243,7 @@ def learn(
         for id_, text in texts.items():
             put_document(project, id_, {"text": text})
     for id_, text in texts.items():
+        compute_soon(me.desk, id_)
         decide_on(me.desk, id_, Decision(subjects[text]), {}, me.name)
 
 

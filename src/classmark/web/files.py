@@ -25,6 +25,7 @@ from classmark.web.settings import STARTED
 from classmark.workbench.files import exporting, uploads
 from classmark.workbench.files.importing import put_document as put_content
 from classmark.workbench.files.uploads import FilePreview, Receiving, UploadedFile
+from classmark.workbench.meaning import compute_soon
 from classmark.workbench.search.index import start_indexing
 from classmark.workbench.search.search import search_state
 from classmark.workbench.store.log import JudgedRecord
@@ -375,4 +376,5 @@ def put_document(
     links = [(link.id, link.anchor) for link in body.links]
     with me.desk.writing() as project:
         put_content(project, document, body.fields, body.meta, links)
+    compute_soon(me.desk, document)
     return fields.record_named(me.desk, document)

@@ -32,9 +32,11 @@ IN_FOLDER = "store.sqlite, in the project's folder"
 def settings_page(me: Reader) -> HTMLResponse:
     """Show the project's settings, explained."""
     settings = me.desk.settings
+    groups = form_fields(settings)
+    del groups["meaning"]  # which has a page of its own
     return page(
-        me, "Settings", "settings.html", part="project", groups=form_fields(settings),
-        says=SECTIONS, store=settings.store.url or IN_FOLDER,
+        me, "Settings", "settings.html", part="project", groups=groups, says=SECTIONS,
+        store=settings.store.url or IN_FOLDER,
     )  # fmt: skip
 
 
@@ -52,8 +54,8 @@ def model_page(me: Reader) -> HTMLResponse:
     """Show the model in service, and the jobs."""
     rows = info(me.desk).rows
     return page(
-        me, "Settings", "settings_model.html", part="model", rows=rows,
-        works=WORKS, jobs=list(me.desk.jobs)[::-1],
+        me, "Settings", "settings_model.html", part="model", rows=rows, works=WORKS,
+        jobs=list(me.desk.jobs)[::-1],
     )  # fmt: skip
 
 

@@ -39,13 +39,24 @@ WORDS: Mapping[str, tuple[str, str]] = {
         "train anew (Settings, Model and jobs)",
         "call POST /rebuild",
     ),
-    "(classmark meaning set SOURCE)": (
-        "(Settings, Meaning)",
-        "(the setting meaning.source)",
+    "(classmark meaning set SOURCE)": ("(Settings, Meaning)", "(PUT /meaning)"),
+    "(classmark meaning set own)": ("(Settings, Meaning)", "(PUT /meaning)"),
+    "(classmark meaning set own NAME)": ("(Settings, Meaning)", "(PUT /meaning)"),
+    "import one (classmark meaning import FILE)": (
+        "import the document with one (JSON lines, vector)",
+        "import the document with one (POST /import, vector)",
+    ),
+    "import some (classmark meaning import FILE)": (
+        "import documents with them (JSON lines, vector)",
+        "import documents with them (POST /import, vector)",
+    ),
+    "give --allow-remote (allow_remote=)": (
+        "choose yes for allow remote (Settings, Meaning)",
+        "give allow_remote (PUT /meaning)",
     ),
     "set none (classmark meaning set none) and run classmark train": (
         "choose none (Settings, Meaning) and train anew",
-        "choose none for the setting meaning.source and call POST /train",
+        "choose none (PUT /meaning) and call POST /train",
     ),
     "with classmark train": ("in a training", "with POST /train"),
     "with the next classmark train": (

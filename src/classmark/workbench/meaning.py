@@ -1,34 +1,43 @@
 """Vectors of meaning of a project: what makes them, where they lie, which are missing.
 
-They are a cache: each text's vector is computed once and stored below ``meaning/``, in
-a folder for each source, so that a model goes on with those it was trained with while
-the settings name others already.
+They lie below ``meaning/``, in a folder for each source, so that a model goes on with
+those it was trained with while the settings name others already. Each text's vector is
+computed once; they are a cache, but for users' own, which are imported.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
 from functools import partial
 from hashlib import blake2b
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from classmark.problems import Mistake, worded
-from classmark.workbench.learning.models import vectors_in_service
-from classmark.workbench.results import FACTS, Cell, Table
+from classmark.storage import locked_file
+from classmark.workbench.results import FACTS, Cell, Table, WorkResult
 from classmark.workbench.settings import MeaningSettings
-from classmark.workbench.settings_form import as_text
+from classmark.workbench.settings_form import as_text, with_form_values
 from classmark.workbench.store.log import whoami
 
 if TYPE_CHECKING:
+    from classmark.formats.records import Record
     from classmark.meaning.sources import MeaningSource
     from classmark.meaning.vector_file import ComputedVectors, VectorFile
     from classmark.workbench.project import Project
+    from classmark.workbench.team.desk import Desk
+    from classmark.workbench.team.jobs import Job
 
-FOLDER, KEY = "meaning", "CLASSMARK_VECTORS_KEY"
+FOLDER, KEY, OWN = "meaning", "CLASSMARK_VECTORS_KEY", "own"
+JOB, COMPUTED = "vectors", "vectors computed"  # the job, and the event
+WORDS_ALONE = "words alone"
+BLOCK = 1000  # documents looked at together
 
 
 def vectors_folder(folder: Path, settings: MeaningSettings) -> Path:
@@ -42,6 +51,15 @@ def vectors_folder(folder: Path, settings: MeaningSettings) -> Path:
 
 def source_from(settings: MeaningSettings) -> MeaningSource:
     """Open what makes the vectors, as the settings describe it."""
+    try:
+        return _opened(settings)
+    except (OSError, UnicodeError) as error:
+        raise Mistake(
+            f"meaning.model is {settings.model!r}: {error}: give the model's folder"
+        ) from error
+
+
+def _opened(settings: MeaningSettings) -> MeaningSource:
     from classmark.meaning.models import SentenceModel, StaticVectors
     from classmark.meaning.server import VectorServer
 
@@ -80,36 +98,105 @@ def open_vectors(folder: Path, settings: MeaningSettings) -> VectorFile | None:
     if not settings.remembered:
         return None
     place = vectors_folder(folder, settings)
-    if settings.source == "own":
+    if settings.source == OWN:
         if not place.is_dir():
             raise Mistake(
-                f"{folder} has no vectors of its own yet: import documents with them"
+                f"{folder} has no vectors of its own yet: "
+                f"{worded('import some (classmark meaning import FILE)')}"
             )
         return VectorFile(place)
     return VectorFile(place, partial(source_from, settings))
 
 
-def texts_of(project: Project) -> list[str]:
-    """The texts of all documents, as they are learned from."""
-    return [project.text_of(record) for record in project.store.records()]
+def require_source(project: Project, settings: MeaningSettings) -> None:
+    """Open what makes the vectors, to be sure; one's own may still be to come."""
+    if settings.source != OWN:
+        project.meaning(settings)
+
+
+def stored_vectors(project: Project) -> VectorFile | None:
+    """The vectors of the settings' source; None: words alone, or own, none here yet."""
+    settings = project.settings.meaning
+    waiting = settings.source == OWN and not has_own(project, settings)
+    return None if waiting else project.meaning(settings)
+
+
+def has_own(project: Project, settings: MeaningSettings) -> bool:
+    """Whether vectors are the users' own, and some are here."""
+    return settings.source == OWN and vectors_folder(project.folder, settings).is_dir()
+
+
+def parts_of_backup(project: Project) -> list[Path]:
+    """What says which vectors there are; the whole of what nothing computes again."""
+    from classmark.meaning.vector_file import described
+
+    places = sorted((project.folder / FOLDER).glob("*/source"))
+    return [p.parent if described(p.parent).get("imported") else p for p in places]
 
 
 def set_meaning(project: Project, settings: MeaningSettings, who: str = "") -> Table:
     """Use this source from the next training on; it is opened first, to be sure."""
     values = {f"meaning.{k}": as_text(v) for k, v in asdict(settings).items()}
-    project.change_settings(values, who or whoami())
+    change_source(project, values, who or whoami())
     return status(project)
 
 
-def compute(project: Project, texts: Sequence[str] | None = None) -> ComputedVectors:
-    """Compute what is missing of the project's documents, or of some texts."""
+def change_source(project: Project, values: Mapping[str, str], who: str) -> list[str]:
+    """Change settings by their full names; return those that differ.
+
+    The source is opened before, while others may still write.
+    """
+    require_source(project, with_form_values(project.settings, values)[0].meaning)
+    return project.change_settings(values, who)
+
+
+def document_texts(project: Project) -> Iterator[list[tuple[str, str]]]:
+    """Ids and texts of all documents, as they are learned from, some at a time."""
+    from classmark.formats.records import Record
+
+    documents = project.store.documents()
+    while block := list(islice(documents, BLOCK)):
+        yield [(each.id, project.text_of(Record(each))) for each in block]
+
+
+def require_computable(project: Project) -> VectorFile:
+    """The vectors, or a refusal where nothing computes any."""
     vectors = project.meaning()
     if vectors is None:
         raise Mistake(
             f"{project.folder} has no source of vectors: choose one "
             f"{worded('(classmark meaning set SOURCE)')}"
         )
-    return vectors.compute(texts_of(project) if texts is None else texts)
+    if vectors.imported:
+        raise Mistake(
+            "your own vectors are not computed: "
+            f"{worded('import some (classmark meaning import FILE)')}"
+        )
+    return vectors
+
+
+def compute(project: Project, who: str = "") -> ComputedVectors:
+    """Compute what is missing of the project's documents, also those that come."""
+    from classmark.meaning.vector_file import ComputedVectors
+
+    vectors = require_computable(project)
+    new, known, seconds, version = 0, -1, 0.0, None
+    while version != (version := project.store.state()):
+        missing: list[str] = []
+        n_stored = 0
+        for block in document_texts(project):
+            texts = [text for _, text in block]
+            has = vectors.has(texts).tolist()
+            missing += [t for t, stored in zip(texts, has, strict=True) if not stored]
+            n_stored += sum(has)
+        known = n_stored if known < 0 else known
+        if missing:
+            done = vectors.compute(missing, wait=True)
+            new, seconds = new + done.new, seconds + done.seconds
+    if new:
+        facts = {"source": vectors.name, "new": new, "seconds": seconds}
+        project.store.note_event(COMPUTED, who or whoami(), **facts)
+    return ComputedVectors(new, known, seconds)
 
 
 def compute_all(project: Project) -> Table:
@@ -124,36 +211,289 @@ def compute_all(project: Project) -> Table:
     return Table("Vectors", [row])
 
 
+def computed_after_import(project: Project) -> str:
+    """Compute the vectors of documents that have just come; say so, "" if none."""
+    if project.settings.meaning.source in ("none", OWN):
+        return ""
+    try:
+        done = compute(project)
+    except Mistake as problem:
+        raise Mistake(
+            f"the documents are imported, but their vectors are not computed: {problem}"
+        ) from problem
+    return f"vectors computed: {done.new:,}, {done.rate:,.0f} a second"
+
+
+def start_computing(desk: Desk, who: str) -> Job | None:
+    """Let a job compute the vectors of documents that have come; None: no need.
+
+    One that runs sees them, too.
+    """
+    if desk.settings.meaning.source in ("none", OWN) or desk.jobs.running(JOB):
+        return None
+    return start_vectors(desk, who)
+
+
+def compute_soon(desk: Desk, document: str) -> None:
+    """Have the vector of one document computed that has come or was changed.
+
+    A job that computes meanwhile sees it, too.
+    """
+    if desk.settings.meaning.source not in ("none", OWN):
+        text = desk.text_of(desk.store.record(document))
+        if not desk.jobs.running(JOB):
+            desk.ahead(lambda: require_computable(desk).compute([text], wait=True))
+
+
+def start_vectors(desk: Desk, who: str) -> Job:
+    """Let a job compute what is missing."""
+    require_computable(desk)
+    return desk.jobs.start(JOB, partial(_in_words, who), who)
+
+
+def _in_words(who: str, project: Project) -> WorkResult:
+    done = compute(project, who)
+    said = f"{done.new:,} vectors computed, {done.rate:,.0f} a second"
+    return WorkResult(said, done._asdict())
+
+
+def require_vectors(
+    project: Project,
+    settings: MeaningSettings,
+    ids: Sequence[str],
+    texts: Sequence[str],
+) -> None:
+    """Compute the vectors of some documents; say which has none, if they are own."""
+    vectors = project.meaning(settings)
+    if vectors is None:
+        return
+    if not vectors.imported:
+        vectors.compute(texts, wait=True)
+        return
+    missing = [id_ for id_, has in zip(ids, vectors.has(texts), strict=True) if not has]
+    if missing:
+        raise Mistake(
+            f"document {missing[0]!r} has no vector ({len(missing):,} of "
+            f"{len(ids):,} documents): "
+            f"{worded('import one (classmark meaning import FILE)')}"
+        )
+
+
+class OwnVectorsImport:
+    """Vectors that come with documents: stored, where the project's are users' own.
+
+    source : the name of the file.
+    """
+
+    def __init__(self, project: Project, source: str) -> None:
+        self.project, self.source = project, source
+        self.settings = project.settings.meaning
+        self.n_with = self.n_without = 0
+
+    def require_length(self, records: Iterable[Record]) -> None:
+        """Refuse vectors of another length than those here."""
+        if self.settings.source == OWN:
+            vectors = stored_vectors(self.project)
+            for record in records:
+                if record.vector and vectors is not None:
+                    self.require(record.id, len(record.vector), vectors.dimension)
+
+    def require(self, id_: str, length: int, dimension: int) -> None:
+        """Refuse a vector of another length."""
+        if length != dimension:
+            raise Mistake(
+                f"{self.source}, document {id_!r}: a vector of {length} numbers, those "
+                f"here have {dimension}: give the same model's, or choose another name "
+                f"for these {worded('(classmark meaning set own NAME)')}"
+            )
+
+    def add(self, records: Sequence[Record]) -> None:
+        """Store the vectors of some documents."""
+        self.require_length(records)
+        bringing = [record for record in records if record.vector]
+        self.n_with += len(bringing)
+        self.n_without += len(records) - len(bringing)
+        if bringing and self.settings.source == OWN:
+            texts = [self.project.text_of(record) for record in bringing]
+            ids = [record.id for record in bringing]
+            _add(self.project, ids, texts, [record.vector for record in bringing])
+
+    @property
+    def notes(self) -> list[str]:
+        """What is to be said of it."""
+        if self.settings.source == OWN and self.n_without:
+            remedy = worded("import some (classmark meaning import FILE)")
+            return [f"documents that came without a vector: {self.n_without}; {remedy}"]
+        if self.settings.source != OWN and self.n_with:
+            source = worded("(classmark meaning set own)")
+            return [f"their vectors were left out: choose the source own {source}"]
+        return []
+
+
+def _add(
+    project: Project, ids: Sequence[str], texts: Sequence[str], vectors: object
+) -> ComputedVectors:
+    import numpy as np
+
+    from classmark.meaning.sources import OWN as NAME
+    from classmark.meaning.vector_file import OtherVector, VectorFile
+
+    settings, table = project.settings.meaning, np.asarray(vectors, np.float32)
+    place = vectors_folder(project.folder, settings)
+    file = VectorFile.of_imported(place, table.shape[1], settings.model or NAME)
+    try:
+        return file.add(texts, table)
+    except OtherVector as problem:
+        raise Mistake(f"document {ids[problem.number]!r}: {problem}") from problem
+
+
+def import_vectors(project: Project, path: Path, who: str = "") -> Table:
+    """Take vectors of documents that are here: JSONL, Parquet, or .npy with .ids."""
+    from classmark.formats.vectors import read_vectors
+
+    settings = project.settings.meaning
+    if settings.source != OWN:
+        raise Mistake(
+            f"the source of vectors is {settings.source}: choose own "
+            f"{worded('(classmark meaning set own)')} to bring your own"
+        )
+    ids, vectors = read_vectors(path)
+    rows = {id_: row for row, id_ in enumerate(ids)}
+    texts = {
+        id_: text for block in document_texts(project) for id_, text in block
+        if id_ in rows
+    }  # fmt: skip
+    if unknown := [id_ for id_ in ids if id_ not in texts]:
+        raise Mistake(
+            f"{path}: there is no document {unknown[0]!r} in the project "
+            f"({len(unknown):,} of {len(ids):,}): import it first"
+        )
+    if (stored := stored_vectors(project)) is not None:
+        importing = OwnVectorsImport(project, str(path))
+        importing.require(ids[0], vectors.shape[1], stored.dimension)
+    done = _add(project, ids, [texts[id_] for id_ in ids], vectors)
+    facts = {"count": len(ids), "new": done.new}
+    project.store.note_event(
+        "vectors imported", who or whoami(), source=str(path), **facts
+    )
+    row: dict[str, Cell] = {"vectors": len(ids), "new": done.new}
+    return Table(f"Imported {path}", [row])
+
+
 def drop(project: Project, who: str = "") -> Table:
     """Use words alone from the next training on, and remove all stored vectors."""
-    if vectors_in_service(project) is not None:
+    if project.meaning_in_service() is not None:
         raise Mistake(
             "the model in service was trained with vectors of meaning: "
             f"{worded('set none (classmark meaning set none) and run classmark train')}"
             " first"
         )
-    set_meaning(project, MeaningSettings(), who)
-    shutil.rmtree(project.folder / FOLDER, ignore_errors=True)
+    with ExitStack() as locks:
+        for folder in (project.folder / FOLDER).glob("*"):
+            if (lock := locked_file(folder / "lock")) is None:
+                raise Mistake(
+                    f"{folder}: these vectors are being computed: wait for it"
+                )
+            locks.enter_context(lock)
+        set_meaning(project, MeaningSettings(), who)
+        shutil.rmtree(project.folder / FOLDER, ignore_errors=True)
     return status(project)
+
+
+@dataclass(frozen=True, slots=True)
+class MeaningStatus:
+    """What makes vectors, how many there are, and what uses them.
+
+    name, digest, numbers : of the source, and how many numbers a vector has;  weight :
+    the length of that part beside words of length 1;  documents, with_vector : how many
+    there are;  bytes : on disk;  rate : vectors a second, when some were computed last;
+    sent_to : the other machine that texts are sent to, "" if none;  problem : why the
+    source cannot be opened;  model_in_service : the vectors that it was trained with.
+    """
+
+    source: str
+    name: str = ""
+    digest: str = ""
+    numbers: int = 0
+    weight: float = 0.0
+    documents: int = 0
+    with_vector: int = 0
+    bytes: int = 0
+    rate: float | None = None
+    sent_to: str = ""
+    problem: str = ""
+    model_in_service: str = WORDS_ALONE
+
+
+def vectors_of_model(project: Project) -> str:
+    """Which vectors the model in service was trained with, in words."""
+    try:
+        in_use = project.meaning_in_service()
+    except Mistake as problem:
+        return f"vectors that cannot be opened: {problem}"
+    return WORDS_ALONE if in_use is None else str(in_use.facts)
+
+
+def standing(project: Project) -> MeaningStatus:
+    """What makes vectors, how many there are, and what uses them."""
+    settings, used = project.settings.meaning, vectors_of_model(project)
+    vectors, problem = None, ""
+    try:
+        vectors = stored_vectors(project)
+    except Mistake as mistake:
+        problem = str(mistake)
+    if vectors is None:
+        return MeaningStatus(
+            settings.source,
+            documents=int(project.store.counts()["documents"]),
+            sent_to=sent_to(settings),
+            problem=problem,
+            model_in_service=used,
+        )
+    depends_on = settings, project.settings.text.fields, vectors.size
+    n_documents, n_stored = project.once(_counted, depends_on)
+    last = project.store.last_event(COMPUTED, source=vectors.name)
+    return MeaningStatus(
+        settings.source,
+        vectors.name,
+        vectors.digest[:12],
+        vectors.dimension,
+        settings.weight or vectors.weight,
+        n_documents,
+        n_stored,
+        vectors.size,
+        last["new"] / last["seconds"] if last else None,
+        sent_to(settings),
+        model_in_service=used,
+    )
+
+
+def _counted(project: Project) -> tuple[int, int]:
+    """How many documents there are, and how many have a vector."""
+    n_documents = n_stored = 0
+    if (vectors := project.meaning()) is not None:
+        for block in document_texts(project):
+            n_documents += len(block)
+            n_stored += int(vectors.has([text for _, text in block]).sum())
+    return n_documents, n_stored
+
+
+def sent_to(settings: MeaningSettings) -> str:
+    """The other machine that texts are sent to; "": they stay on this one."""
+    from classmark.meaning.server import is_loopback
+
+    host = urlsplit(settings.url).hostname if settings.source == "server" else ""
+    return "" if not host or is_loopback(host) else host
 
 
 def status(project: Project) -> Table:
     """Say what makes the vectors, how many there are, and what uses them."""
-    facts: dict[str, Cell] = {"source": project.settings.meaning.source}
-    vectors = project.meaning()
-    if vectors is not None:
-        texts = texts_of(project)
-        stored = sum(text in vectors for text in texts)
-        facts |= {
-            "name": vectors.name,
-            "digest": vectors.digest[:12],
-            "numbers": vectors.dimension,
-            "weight": project.settings.meaning.weight or vectors.weight,
-            "documents": len(texts),
-            "with a vector": stored,
-            "bytes": vectors.size,
-        }
-    in_use = vectors_in_service(project)
-    facts["model in service"] = "words alone" if in_use is None else str(in_use.facts)
-    rows: list[dict[str, Cell]] = [{"what": k, "value": v} for k, v in facts.items()]
+    facts: dict[str, Cell] = asdict(standing(project))
+    if facts["source"] == "none":
+        facts = {name: facts[name] for name in ("source", "model_in_service")}
+    rows: list[dict[str, Cell]] = [
+        {"what": name.replace("_", " "), "value": value}
+        for name, value in facts.items()
+        if value not in ("", None)
+    ]
     return Table("Meaning", rows, "", FACTS)

@@ -120,9 +120,16 @@ class Project:
         from classmark.workbench.meaning import open_vectors
 
         settings = settings or self.settings.meaning
-        if settings not in self._vectors:
-            self._vectors[settings] = open_vectors(self.folder, settings)
-        return self._vectors[settings]
+        vectors = self._vectors.get(settings)
+        if vectors is None or not vectors.folder.is_dir():
+            vectors = self._vectors[settings] = open_vectors(self.folder, settings)
+        return vectors
+
+    def meaning_in_service(self) -> VectorFile | None:
+        """The vectors that the model in service was trained with, if any."""
+        from classmark.workbench.learning.models import vectors_in_service
+
+        return vectors_in_service(self)
 
     def change_settings(self, values: Mapping[str, str], who: str) -> list[str]:
         """Change the settings that differ, all or none; return their names.
@@ -131,12 +138,13 @@ class Project:
         """
         from classmark.text import Analyzer
         from classmark.workbench.learning.fit import require
+        from classmark.workbench.meaning import require_source
 
         settings, changes = with_form_values(read_settings(self.folder), values)
         if changes:
             Analyzer.parse(settings.text.analyzer)
             require(settings.learning)
-            self.meaning(settings.meaning)
+            require_source(self, settings.meaning)
             with self.store.transaction():
                 write_settings(self.folder, settings)
                 self.store.note_event("settings", who, changed=changes)
@@ -235,6 +243,7 @@ def info(project: Project, *, check: bool = False, vocabulary: bool = False) -> 
     facts["analyzer"] = settings.text.analyzer
     for name in ("weighting", "learner", "strategy"):
         facts[name] = getattr(settings.learning, name)
+    facts["meaning"] = settings.meaning.source
     facts |= _in_service(project)
     if vocabulary:
         facts |= _vocabulary(project)
@@ -247,6 +256,7 @@ def _in_service(project: Project) -> dict[str, Cell]:
     """The model in service, and how it was trained."""
     from classmark.workbench.learning.fit import by_nodes
     from classmark.workbench.learning.learner import training_of
+    from classmark.workbench.meaning import WORDS_ALONE, vectors_of_model
 
     current = project.models.current()
     if current is None:
@@ -255,6 +265,8 @@ def _in_service(project: Project) -> dict[str, Cell]:
     training = training_of(project, current.name)
     if how := training.how:
         facts |= {"its learner": how.learner, "its strategy": how.strategy}
+        if (vectors := vectors_of_model(project)) != WORDS_ALONE:
+            facts["its vectors"] = vectors
         if by_nodes(how):
             facts["its base"] = how.base
     if training.is_outdated(project.store):
@@ -296,6 +308,7 @@ def _checked(project: Project) -> str:
     from classmark.index.index import Index
     from classmark.rankers.text_ranker import LiveTextRanker, live_facts
     from classmark.workbench.learning.models import check_model, vectors_of_saved
+    from classmark.workbench.meaning import stored_vectors
     from classmark.workbench.store.log import require_replayed
 
     project.store.check()
@@ -306,7 +319,9 @@ def _checked(project: Project) -> str:
         LiveTextRanker.open(live, vectors_of_saved(project, live_facts(live)))
     if project.index.current() is not None:
         Index.open(project.index.folder).check()
+    if (vectors := stored_vectors(project)) is not None:
+        vectors.check()
     return (
-        "checked: the store, every model and the index are whole, and the log says "
-        "what holds"
+        "checked: the store, every model, the index and the vectors of meaning are "
+        "whole, and the log says what holds"
     )

@@ -267,7 +267,9 @@ class MeaningSettings:
         "The folder of the table or of the sentence model, or what the server calls "
         "its model; empty: the table that comes with classmark[meaning].",
     )
-    url: str = _setting("", "The server's address, as http://127.0.0.1:8080/v1.")
+    url: str = _setting(
+        "", "The server's address: http://127.0.0.1:8080/v1/embeddings."
+    )
     allow_remote: bool = _setting(
         False, "Whether the server may be another machine: texts are sent to it."
     )

@@ -16,6 +16,7 @@ PAGES = {
     "agreement": "/progress/agreement",
     "files": "/files",
     "settings": "/settings",
+    "meaning": "/settings/meaning",
     "search order": "/settings/search",
     "links": "/settings/search/links",
     "nowhere": "/nowhere",

@@ -168,6 +168,7 @@ def sensible(path, living):
             "parameters": {"b": [0.3, 0.6]},
         },
         "/api/v1/settle": {"document": document, "labels": [category]},
+        "/api/v1/meaning": {"source": random.choice(["none", "own"])},
         "/api/v1/settings": {"settings": {"learning.c": random.choice(["1", "x"])}},
     }  # fmt: skip
     return bodies.get(path)

@@ -7,6 +7,7 @@ import pytest
 
 from classmark.examples.screening import StoppingRule
 from classmark.formats.weights import read_weights
+from classmark.meaning.vector_file import VectorFile
 from classmark.problems import Mistake
 from classmark.weighting.vectorizer import Vectorizer
 from classmark.workbench.deciding.similar import alike, groups_of, nearly_same
@@ -241,15 +242,11 @@ def test_an_index_says_that_it_ranks_by_words_alone(project, words_alone):
 
 def own_vectors(project, ids_):
     """Vectors of the user's own, for some documents, in the project's folder."""
-    from classmark.meaning.sources import OwnVectors
-    from classmark.meaning.vector_file import VectorFile
-
-    texts = {id_: TEXTS[id_] for id_ in ids_}
-    table = ConceptVectors().encode(texts.values())
-    own = OwnVectors(list(texts), table, texts)
+    texts = [TEXTS[id_] for id_ in ids_]
+    table = ConceptVectors().encode(texts)
     settings = MeaningSettings("own")
-    file = VectorFile(vectors_folder(project.folder, settings), own)
-    file.compute(list(texts.values()))
+    place = vectors_folder(project.folder, settings)
+    VectorFile.of_imported(place, table.shape[1]).add(texts, table)
     return settings
 
 
@@ -271,7 +268,7 @@ def test_own_vectors_find_documents_and_refuse_texts(words_alone):
 def test_a_document_without_a_vector_of_ones_own_is_named(words_alone):
     some = [id_ for id_ in TEXTS if id_ != "l2"]
     set_meaning(words_alone, own_vectors(words_alone, some))
-    with pytest.raises(Mistake, match=r"document 'l2' has no vector.*import it with"):
+    with pytest.raises(Mistake, match=r"document 'l2' has no vector.*import one"):
         like(words_alone, "b1")
 
 

@@ -30,6 +30,7 @@ from classmark.hierarchies.report import (
 )
 from classmark.problems import Mistake, worded
 from classmark.workbench.learning.fit import TEST, labelled, new_vectorizer, part_of
+from classmark.workbench.meaning import require_vectors
 from classmark.workbench.project import Project
 from classmark.workbench.results import FACTS, Cell, Column, Evaluated, Table, plain
 from classmark.workbench.settings import MeaningSettings
@@ -242,10 +243,9 @@ def _material(
     if not records:
         return tree, None, []
     texts = [project.text_of(record) for record in records]
-    vectors = project.meaning(meaning)
-    if vectors is not None:
-        vectors.compute(texts)
-    X = new_vectorizer(project, meaning=meaning).fit_transform(texts)
+    how = meaning or project.settings.meaning
+    require_vectors(project, how, [record.id for record in records], texts)
+    X = new_vectorizer(project, meaning=how).fit_transform(texts)
     return tree, X, [list(record.labels) for record in records]
 
 

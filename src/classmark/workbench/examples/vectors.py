@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -18,10 +18,10 @@ from classmark.problems import DamagedFolder, Mistake, worded
 from classmark.progress import track
 from classmark.text import fold
 from classmark.weighting.vectorizer import Vectorizer
+from classmark.workbench.meaning import require_vectors
 
 if TYPE_CHECKING:
     from classmark.machines.cluster import Machines
-    from classmark.meaning.vector_file import VectorFile
     from classmark.text import Analyzer
     from classmark.workbench.project import Project
 
@@ -30,7 +30,6 @@ FORMAT, VERSION = "classmark vectors", 1
 FOLDER = "like"
 WEIGHTING = "log-tfidf"
 KEPT = 1
-OWN = "own"  # the source that makes no vectors
 _RUN = re.compile(r"[^\W_]+")
 STATE = """
 SELECT count(*), coalesce(max(number), 0),
@@ -166,11 +165,13 @@ def rows_of_texts(
 def text_rows(project: Project, vectors: AnyVectors, texts: Mapping[str, str]) -> Rows:
     """The vectors of texts by name, of words that are in no document too."""
     if (meaning := project.meaning()) is not None:
-        missing = _first_without(project, meaning, texts, texts.values())
-        if missing is not None:
+        has = dict(zip(texts, meaning.has(texts.values()), strict=True))
+        if meaning.imported and not all(has.values()):
+            missing = next(name for name in has if not has[name])
             raise Mistake(
                 f"example {missing}: the vectors of {project.folder} are your own, and "
-                f"this text has none: give documents as examples, or {_other_source()}"
+                "this text has none: give documents as examples, or choose another "
+                f"source {worded('(classmark meaning set SOURCE)')}"
             )
     return vectors.vectorizer.rows(texts.values())
 
@@ -212,7 +213,8 @@ def _written(project: Project) -> DocumentVectors:
         )
     read: Iterable[str] = texts()
     if (meaning := project.meaning()) is not None:
-        read = _computed(project, meaning, ids, list(read))
+        read = list(read)
+        require_vectors(project, project.settings.meaning, ids, read)
     vectorizer = Vectorizer(
         project.settings.text.analyzer,
         WEIGHTING,
@@ -231,35 +233,6 @@ def _written(project: Project) -> DocumentVectors:
     generations.put_in_service(folder)
     generations.drop_old(KEPT)
     return DocumentVectors(rows, ids, vectorizer)
-
-
-def _computed(
-    project: Project, meaning: VectorFile, ids: Sequence[str], texts: list[str]
-) -> list[str]:
-    """The texts, now that the vector of each is stored."""
-    missing = _first_without(project, meaning, ids, texts)
-    if missing is not None:
-        raise Mistake(
-            f"document {missing!r} has no vector, and the vectors of {project.folder} "
-            f"are your own: import it with one, or {_other_source()}"
-        )
-    if not all(text in meaning for text in texts):
-        meaning.compute(texts)
-    return texts
-
-
-def _first_without(
-    project: Project, meaning: VectorFile, names: Iterable[str], texts: Iterable[str]
-) -> str | None:
-    """The first name whose text has no vector, where nothing can make one."""
-    if project.settings.meaning.source != OWN:
-        return None
-    pairs = zip(names, texts, strict=True)
-    return next((name for name, text in pairs if text not in meaning), None)
-
-
-def _other_source() -> str:
-    return f"choose another source {worded('(classmark meaning set SOURCE)')}"
 
 
 def _vectorizer(project: Project, saved: storage.SavedFolder) -> Vectorizer:

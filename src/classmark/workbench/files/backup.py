@@ -1,8 +1,10 @@
 """Backup and restore of a project, as .zip or JSON lines.
 
 ``.zip``: the store, with people and tokens, the settings, the models and the ranker
-of searches in service;
-``.jsonl``: all but people, tokens and models, as lines of text that any program reads.
+of searches in service, and users' own vectors of meaning; of others, which are computed
+again, only which they are;
+``.jsonl``: all but people, tokens, models and vectors, as lines of text that any
+program reads.
 Its first line has the settings, each other one a row of a table, the last one how many
 rows there were and a checksum, so that a file that was cut off or changed is not taken
 for whole. An index is not kept: it is built again.
@@ -29,6 +31,8 @@ from classmark.formats.text_files import LIMITS, lines, replacing, writing
 from classmark.problems import DamagedFolder, Mistake, UnreadableFile
 from classmark.progress import track
 from classmark.storage import sync_folder
+from classmark.workbench.meaning import FOLDER as VECTORS
+from classmark.workbench.meaning import parts_of_backup
 from classmark.workbench.project import STORE, Project, create
 from classmark.workbench.results import Cell, Table
 from classmark.workbench.settings import (
@@ -204,7 +208,7 @@ def _object(path: Path, number: int, text: str) -> dict[str, Any]:
 ENDINGS = (".zip", ".jsonl")
 LINES = "store.jsonl"  # in a .zip of older versions, from a store on a server
 OWNERS = 0o600  # only its owner reads a backup: people and their tokens are in it
-GENERATIONS = ("models", "live", "rankers")
+FOLDERS = ("models", "live", "rankers", VECTORS)
 
 
 def require_new(path: Path) -> None:
@@ -221,7 +225,10 @@ def back_up(project: Project, path: Path) -> Table:
     if path.suffix == ".jsonl":
         with writing(path, OWNERS) as file:
             write_project(project, file)
-        note = "without people, tokens and models; classmark restore brings it back"
+        note = (
+            "without people, tokens, models and vectors; classmark restore brings it "
+            "back"
+        )
     else:
         with replacing(path, OWNERS) as beside, _gathered(project) as folder:
             _pack(folder, beside)
@@ -253,7 +260,7 @@ def restore(path: Path, folder: Path, store: StoreSettings | None = None) -> Tab
             else:
                 with Store(beside / STORE) as source:
                     copy_rows(source, target)
-            for name in GENERATIONS:
+            for name in FOLDERS:
                 if (beside / name).is_dir():
                     shutil.copytree(beside / name, place / name, dirs_exist_ok=True)
                     sync_folder(place / name)
@@ -283,6 +290,9 @@ def _gathered(project: Project) -> Iterator[Path]:
                 if (current := generations.current()) is not None:
                     shutil.copytree(current, place / current.name, copy_function=_link)
                     (place / "CURRENT").write_text(f"{current.name}\n", "utf-8")
+        for place in parts_of_backup(project):
+            beside = folder / VECTORS / place.relative_to(project.folder / VECTORS)
+            shutil.copytree(place, beside, copy_function=_link)
         settings = _settings_of_backup(project)
         (folder / FILE).write_text(settings, encoding="utf-8")
         engine = project.store.engine
@@ -301,7 +311,10 @@ def _settings_of_backup(project: Project) -> str:
 
 
 def _link(source: str, target: str) -> None:
-    """Have a file, which nobody ever changes, under one more name."""
+    """Have a file, which nobody ever changes, under one more name.
+
+    Vectors are appended; their keys are packed first, so that none lacks its vector.
+    """
     try:
         os.link(source, target)
     except OSError:  # a file system without links
@@ -348,4 +361,4 @@ def _belongs(name: PurePosixPath) -> bool:
     """
     if str(name) in {FILE, STORE, LINES}:
         return True
-    return name.parts[0] in GENERATIONS and ".." not in name.parts
+    return name.parts[0] in FOLDERS and ".." not in name.parts

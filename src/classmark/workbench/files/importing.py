@@ -18,6 +18,7 @@ from classmark.formats.text_files import FilePlace
 from classmark.problems import Mistake, worded
 from classmark.progress import remarks, track
 from classmark.taxonomy.tree import Category, taxonomy_of
+from classmark.workbench import meaning as vectors
 from classmark.workbench.results import Table
 from classmark.workbench.store.log import Act, whoami
 from classmark.workbench.store.store import Store, contents_of
@@ -89,11 +90,13 @@ class Comparison:
             )
 
 
-def compare(project: Project, records: Iterable[Record]) -> Comparison:
+def compare(project: Project, records: Iterable[Record], source: str) -> Comparison:
     """Say what an import would do, without importing."""
     comparison = Comparison(project.store)
+    own = vectors.OwnVectorsImport(project, source)
     for batch in _batches(records, BATCH):
         comparison.add(batch)
+        own.require_length(batch)
     return comparison
 
 
@@ -107,7 +110,13 @@ def import_documents(
     if format_ == PREFERENCES or (format_ is None and is_preferences(path)):
         return import_preferences(project, path)
     records = read_records(path, format_)
-    return import_records(project, records, str(path), replace=replace)
+    table = import_records(project, records, str(path), replace=replace)
+    return append_note(table, vectors.computed_after_import(project))
+
+
+def append_note(table: Table, note: str) -> Table:
+    """A table with one more note below it."""
+    return replace(table, note="\n".join(filter(None, (table.note, note))))
 
 
 def import_preferences(project: Project, path: Path, who: str = "") -> Table:
@@ -167,6 +176,7 @@ def import_records(
     who, whole, store = who or whoami(), turn is None, project.store
     turn = turn or store.transaction
     judgments, added = 0, list[str]()
+    own = vectors.OwnVectorsImport(project, source)
     with remarks() as notes, turn() if whole else nullcontext():
         categories = {category.id for category in store.categories()}
         before = Comparison(store)
@@ -182,6 +192,7 @@ def import_records(
                 categories.update(missing)
                 added += missing
                 store.put_documents(contents, f"{who} (import)")
+                own.add(batch)
                 acts = [act for record in batch for act in _changes(record, before)]
                 judgments += len(store.judge(acts, f"{who} (import)"))
         if not replace:
@@ -190,11 +201,15 @@ def import_records(
         with turn():
             detail = {"count": row["documents"], **before.counts}
             store.note_event("imported", who, source=source, **detail)
-    listed = ", ".join(added[:5]) + (" …" if len(added) > 5 else "")
-    if added:
-        notes.append(f"categories added because a label named them: {listed}")
     row |= {"judgments": judgments, "new categories": len(added)}
-    return Table(f"Imported {source}", [row], "\n".join(notes))
+    note = "\n".join([*notes, *_named(added), *own.notes])
+    return Table(f"Imported {source}", [row], note)
+
+
+def _named(added: list[str]) -> list[str]:
+    """Which categories were added, in words; of many the first."""
+    listed = ", ".join(added[:5]) + (" …" if len(added) > 5 else "")
+    return [f"categories added because a label named them: {listed}"] if added else []
 
 
 def import_taxonomy(

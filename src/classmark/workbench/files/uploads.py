@@ -32,6 +32,7 @@ from classmark.workbench.files.importing import (
     import_records,
     put_taxonomy,
 )
+from classmark.workbench.meaning import start_computing
 
 if TYPE_CHECKING:
     from classmark.formats.records import Record
@@ -345,7 +346,8 @@ def preview(desk: Desk, token: str, kind: str = "", format_: str = "") -> FilePr
             else:
                 rows = tuple(islice(_rows(path, kind, chosen, upload.name), ROWS))
             if kind == DOCUMENTS and upload.unpacked <= COUNTED:
-                counts = compare(desk, _records(path, chosen, upload.name)).counts
+                records = _records(path, chosen, upload.name)
+                counts = compare(desk, records, upload.name).counts
     except Mistake as mistake:
         return FilePreview(upload, kind, format_, heads, (), str(mistake))
     problem = "" if rows else "nothing was found in it: choose another format"
@@ -380,6 +382,8 @@ def start_import(
             else:
                 table = import_preferences(desk, path, who)
         throw_away(desk, upload)
+        if kind == DOCUMENTS:
+            start_computing(desk, who)
         counts = ", ".join(f"{value:,} {what}" for what, value in table.rows[0].items())
         return f"{name}: {counts}" + (f"; {table.note}" if table.note else "")
 
@@ -399,7 +403,8 @@ def _import(
     desk: Desk, path: Path, format_: str, name: str, who: str, *, replace: bool
 ) -> Table:
     """Read a file to its end, then write what it holds; others write in between."""
-    before = compare(desk, track(_records(path, format_, name), f"reading {name}"))
+    reading = track(_records(path, format_, name), f"reading {name}")
+    before = compare(desk, reading, name)
     if not replace:
         before.require_none_replaced(name, whole=True)
     total = sum(before.counts.values())

@@ -30,6 +30,7 @@ from classmark.rankers.text_ranker import LEARNERS
 from classmark.workbench.learning import fit
 from classmark.workbench.learning.options import for_learner
 from classmark.workbench.learning.train import voting
+from classmark.workbench.meaning import require_vectors
 from classmark.workbench.results import Cell, Column, Evaluated, Table
 from classmark.workbench.settings import LearningSettings, Settings
 from classmark.workbench.settings_form import form_fields, with_form_values
@@ -162,11 +163,15 @@ def _measured(
             f"{worded('(classmark decide)')}"
         )
     tasks, (splits, how) = _tasks(project, records, settings), _splits(records, n_folds)
+    task = next(iter(tasks.values()))
+    ids, meaning = [record.id for record in records], project.settings.meaning
+    require_vectors(project, meaning, ids, task.collection.texts)
+    if (vectors := project.meaning()) is not None:
+        how += f"; words and meaning, by {vectors.name}"
     learners = {
         name: partial(_fit_on, fit.new_vectorizer(project, each), tasks[name], each)
         for name, each in settings.items()
     }
-    task = next(iter(tasks.values()))
     left_out: dict[str, TooLittleMemory] = {}
     results = evaluate_each(task.collection, splits, learners, left_out)
     how = "; ".join([how, *(f"{n} is left out: {why}" for n, why in left_out.items())])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -444,7 +445,7 @@ def ranker_for(
     return TaxonomyRanker(
         task.tree,
         names,
-        descriptions=vectorizer.transform(texts),
+        descriptions=_described_rows(vectorizer, texts),
         C=learning.C or None,
         center=learning.center if is_set else None,
         loss=learning.loss,
@@ -452,6 +453,17 @@ def ranker_for(
         memory=learning.memory,
         thresholds=learning.learned_thresholds,
     )
+
+
+def _described_rows(vectorizer: Vectorizer, texts: Sequence[str]) -> Csr:
+    """Rows of what is said of categories; users' own vectors have none of it."""
+    if not getattr(vectorizer.meaning, "imported", False):
+        return vectorizer.transform(texts)
+    words = copy(vectorizer)
+    words.meaning = words.meaning_ = None
+    rows = words.transform(texts)
+    rows.resize((len(texts), vectorizer.meaning_columns.stop))
+    return rows
 
 
 def _require_room(

@@ -42,6 +42,7 @@ from classmark.workbench.learning.models import (
     save_model,
     voted,
 )
+from classmark.workbench.meaning import require_vectors
 from classmark.workbench.results import Revoted, Trained
 from classmark.workbench.store.log import LogReplay, whoami
 
@@ -413,8 +414,9 @@ def fit_at(
     task = fit.task_of(collection, categories)
     name = _name(task, settings, meaning)
     place = None if working is None else working.claim(name)
-    if (vectors := project.meaning(meaning)) is not None:
-        vectors.compute(collection.texts)
+    require_vectors(
+        project, meaning, [record.id for record in records], collection.texts
+    )
     vectorizer = fit.new_vectorizer(project, settings, meaning)
     fitted = fit.fit(task, vectorizer, settings, select=select, working=place)
     beside = learn_beside(fitted, task, settings, place)

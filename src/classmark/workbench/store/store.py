@@ -309,6 +309,11 @@ class Store:
         (count,) = self.run(f"SELECT count(*) {UNDECIDED}").fetchone()
         return int(count)
 
+    def documents(self) -> Iterator[Document]:
+        """All documents, in order of arrival."""
+        for id_, fields in self.run("SELECT id, fields FROM documents ORDER BY number"):
+            yield Document(id_, json.loads(fields))
+
     def undecided(self) -> Iterator[Document]:
         """Documents without a label that are not set aside, in order of arrival."""
         for id_, fields in self.run(f"SELECT id, fields {UNDECIDED} ORDER BY number"):

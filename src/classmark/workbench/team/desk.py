@@ -12,6 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from threading import Condition, Lock, RLock, Thread, local
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -478,7 +479,11 @@ class Desk(Project):
 
     def prefetch(self, who: str, document: str) -> Future[Sheet]:
         """Lay a document out for somebody who will soon open it."""
-        future = self._ahead.submit(lay_out, self, document, who, ahead=True)
+        return self.ahead(partial(lay_out, self, document, who, ahead=True))
+
+    def ahead(self, work: Callable[[], T]) -> Future[T]:
+        """Do something soon that nobody waits for, one after the other."""
+        future = self._ahead.submit(work)
         future.add_done_callback(_tell_trouble)
         return future
 
@@ -528,7 +533,7 @@ class Desk(Project):
         self.settings = self.service.project.settings = read_settings(self.folder)
 
 
-def _tell_trouble(done: Future[Sheet]) -> None:
+def _tell_trouble(done: Future[Any]) -> None:
     """What went wrong before anybody asked is in the log; they will be told by then."""
     if not done.cancelled() and done.exception() is not None:
-        LOG.warning("not laid out: %s", done.exception())
+        LOG.warning("not done ahead: %s", done.exception())

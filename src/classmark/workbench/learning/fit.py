@@ -461,9 +461,8 @@ def _described_rows(vectorizer: Vectorizer, texts: Sequence[str]) -> Csr:
         return vectorizer.transform(texts)
     words = copy(vectorizer)
     words.meaning = words.meaning_ = None
-    rows = words.transform(texts)
-    rows.resize((len(texts), vectorizer.meaning_columns.stop))
-    return rows
+    rows = words.rows(texts)
+    return replace(rows, width=vectorizer.meaning_columns.stop).to_scipy()
 
 
 def _require_room(

@@ -21,6 +21,8 @@ from classmark.meaning.sources import (
 )
 from classmark.problems import Mistake
 
+AUTO = "auto"  # the weight that is chosen where there is something to rank
+
 
 def centre_of(vectors: ArrayLike) -> Floats:
     """Mean of the unit vectors, c = (1/n) Σ v/‖v‖; those of length 0 do not count.
@@ -93,15 +95,17 @@ class MeaningBlock:
 
 
 def learned(
-    meaning: TextEncoder | None, weight: float | None, texts: Iterable[str]
+    meaning: TextEncoder | None, weight: float | str | None, texts: Iterable[str]
 ) -> tuple[MeaningBlock | None, Rows | None]:
     """Learn the centre of texts; return the part and its rows; None for words alone."""
     if meaning is None:
         return None, None
     source = source_from(meaning)
-    weight = source.weight if weight is None else weight
-    if not 0.0 < weight < np.inf:
-        raise Mistake(f"meaning_weight is {weight!r}: give a number over 0")
+    weight = source.weight if weight in {None, AUTO} else weight
+    if isinstance(weight, str) or weight is None or not 0.0 < weight < np.inf:
+        raise Mistake(
+            f"meaning_weight is {weight!r}: give a number over 0, or {AUTO!r}"
+        )
     vectors = source.encode(texts)
     block = MeaningBlock(source.facts, float(weight), centre_of(vectors), source)
     return block, block.rows(vectors)

@@ -46,7 +46,7 @@ def documents(n=ENOUGH, *, words=False):
 
 
 def rows_with(dense, n=ENOUGH):
-    """Words that tell the topic of a document half of the time, beside these numbers."""
+    """Words that tell the topic half of the time, beside these numbers."""
     chance = np.random.default_rng(1)
     words = np.eye(3)[(np.arange(n) + chance.integers(0, 2, n)) % 3]
     return rows_from(np.hstack([words, dense])), [[i % 3] for i in range(n)]
@@ -57,7 +57,7 @@ def test_vectors_that_tell_all_count_much_and_those_that_tell_nothing_least():
     noise = chance.normal(size=(ENOUGH, 3))
     noise /= np.linalg.norm(noise, axis=1, keepdims=True)
     telling, labels = rows_with(0.5 * np.eye(3)[topics])
-    misleading, _ = rows_with(0.5 * noise)
+    misleading = rows_from(np.hstack([np.eye(3)[topics], 0.5 * noise]))
     assert choose_weight(cm.Rocchio(), telling, labels, 3, 0.5) >= 0.5
     assert choose_weight(cm.Rocchio(), misleading, labels, 3, 0.5) == min(WEIGHTS)
 

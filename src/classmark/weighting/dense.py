@@ -22,6 +22,7 @@ from classmark.meaning.sources import (
 from classmark.problems import Mistake
 
 AUTO = "auto"  # the weight that is chosen where there is something to rank
+COLUMN = "meaning["  # what the names of its columns begin with; no word does
 
 
 def centre_of(vectors: ArrayLike) -> Floats:
@@ -63,7 +64,7 @@ class MeaningBlock:
     @property
     def feature_names(self) -> list[str]:
         """The names of its columns."""
-        return [f"meaning[{number}]" for number in range(self.facts.dimension)]
+        return [f"{COLUMN}{number}]" for number in range(self.facts.dimension)]
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -98,7 +98,7 @@ def _precisions(
 
 def _at(ranker: LinearRanker, first: int, factor: float) -> LinearRanker:
     """A copy whose descriptions, if it has any, are rescaled as documents are."""
-    other: Any = copy(ranker)
-    if getattr(ranker, "descriptions", None) is not None:
-        other.descriptions = rescaled(other.descriptions, first, factor)
+    other = copy(ranker)
+    if (said := getattr(ranker, "descriptions", None)) is not None:
+        other.descriptions = rescaled(said, first, factor)  # type: ignore[attr-defined]
     return other

@@ -427,7 +427,7 @@ def fit_at(
         fitted.strategy,
         beside,
         _written_out(settings, fitted.model.ranker, fitted.strategy),
-        _with_weight(meaning, fitted.model.vectorizer.meaning_) if select else meaning,
+        _with_weight(meaning, vectorizer.meaning_) if select else meaning,
     )
 
 

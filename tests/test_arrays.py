@@ -67,6 +67,19 @@ def test_beside_is_hstack(X, Y):
     assert all((np.diff(both.row(i)[0]) > 0).all() for i in range(len(both)))
 
 
+@given(matrices(), matrices(), st.integers(0, 5))
+def test_beside_takes_columns_that_were_left_empty(X, Y, first):
+    Y = sparse.vstack([Y] * X.shape[0]).tocsr()[: X.shape[0]]
+    first = min(first, X.shape[1])
+    sides, empty = (X[:, :first], X[:, first:]), sparse.csr_matrix(Y.shape)
+    left = sparse.hstack([sides[0], empty, sides[1]]).tocsr()
+    both = beside(rows_from(left), rows_from(Y), first)
+    expected = sparse.hstack([sides[0], Y, sides[1]]).tocsr()
+    assert both.shape == expected.shape
+    assert (both.to_scipy() != expected).nnz == 0
+    assert all((np.diff(both.row(i)[0]) > 0).all() for i in range(len(both)))
+
+
 def test_rows_beside_fewer_rows_are_refused():
     with pytest.raises(Mistake, match="2 rows beside 1"):
         beside(rows_from([[1.0], [2.0]]), rows_from([[1.0]]))

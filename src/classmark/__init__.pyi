@@ -42,6 +42,12 @@ from classmark.hierarchies.report import taxonomy_report as taxonomy_report
 from classmark.hierarchies.rerank import RareCategoryReranker as RareCategoryReranker
 from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker as TaxonomyRanker
 from classmark.hierarchies.top_down import TopDownClassifier as TopDownClassifier
+from classmark.index.dense import ApproximateIndex as ApproximateIndex
+from classmark.index.dense import DenseIndex as DenseIndex
+from classmark.index.fusion import HybridHit as HybridHit
+from classmark.index.fusion import HybridQuestion as HybridQuestion
+from classmark.index.fusion import dense_index as dense_index
+from classmark.index.fusion import fuse as fuse
 from classmark.index.index import Index as Index
 from classmark.index.models import MODELS as MODELS
 from classmark.index.models import FieldStatistics as FieldStatistics
@@ -101,6 +107,8 @@ from classmark.rankers.linear import Rocchio as Rocchio
 from classmark.rankers.online import MMP as MMP
 from classmark.rankers.online import CategoryPerceptron as CategoryPerceptron
 from classmark.rankers.preference import PreferenceRanker as PreferenceRanker
+from classmark.rankers.reasons import SentencePart as SentencePart
+from classmark.rankers.reasons import sentence_parts as sentence_parts
 from classmark.rankers.text_ranker import LiveTextRanker as LiveTextRanker
 from classmark.rankers.text_ranker import ScoreParts as ScoreParts
 from classmark.rankers.text_ranker import Suggestion as Suggestion

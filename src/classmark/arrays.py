@@ -312,25 +312,33 @@ def stack(parts: list[Rows]) -> Rows:
     )
 
 
-def beside(left: Rows, right: Rows) -> Rows:
+def beside(left: Rows, right: Rows, first: int | None = None) -> Rows:
     """The rows of both, one after the other: the right one's columns come last.
+
+    first : the column that the right one's begin with, where the left one has left
+    these columns empty; None: its width.
 
     >>> both = beside(rows_from([[0.0, 2.0]]), rows_from([[3.0, 4.0]]))
     >>> both.to_scipy().toarray().tolist()
     [[0.0, 2.0, 3.0, 4.0]]
+    >>> both = beside(rows_from([[1.0, 0.0, 2.0]]), rows_from([[3.0]]), 1)
+    >>> both.to_scipy().toarray().tolist()
+    [[1.0, 3.0, 2.0]]
     """
     if len(left) != len(right):
         raise Mistake(f"{len(left)} rows beside {len(right)}: give as many")
+    first = left.width if first is None else first
     starts = left.starts + right.starts
-    lengths = np.diff(left.starts), np.diff(right.starts)
+    row = np.repeat(np.arange(len(left)), np.diff(left.starts))
+    is_behind = left.columns >= first
+    places = np.arange(left.nnz) + right.starts[row + is_behind]
+    is_right = np.ones(starts[-1], np.bool_)
+    is_right[places] = False
     columns = np.empty(starts[-1], np.uint32)
     values = np.empty(starts[-1], np.result_type(left.values, right.values))
-    parts = ((left, starts[:-1], 0), (right, starts[:-1] + lengths[0], left.width))
-    for (part, begins, shift), each in zip(parts, lengths, strict=True):
-        places = ranges(begins, each)
-        columns[places] = part.columns + np.uint32(shift)
-        values[places] = part.values
-    return Rows(starts, columns, values, left.width + right.width)
+    columns[places], columns[is_right] = left.columns, right.columns + np.uint32(first)
+    values[places], values[is_right] = left.values, right.values
+    return Rows(starts, columns, values, max(left.width, first + right.width))
 
 
 def keep_columns(rows: Rows, columns: ArrayLike) -> Rows:

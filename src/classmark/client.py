@@ -97,6 +97,11 @@ class Client:
         body |= {"top": top, "why": why}
         return list(self.call("POST", "/suggest", body)["suggestions"])
 
+    def why(self, category: str, text: str = "", *, document: str = "") -> Json:
+        """What speaks for a category by its meaning: sentences and documents."""
+        body: Json = {"document": document} if document else {"text": text}
+        return self.call("POST", "/suggest/why", body | {"category": category})
+
     def suggest_many(
         self, texts: Sequence[str], *, top: int = 5, why: int = 0
     ) -> list[list[Json]]:

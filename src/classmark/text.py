@@ -114,6 +114,29 @@ def words(text: str) -> list[str]:
     return one_by_one(text)
 
 
+_END = re.compile(  # of a sentence; a full stop behind one letter is an initial's
+    r"""(?:(?<!\b\w)\.|[!?…؟۔।])["'’”»)\]]*\s+|[。！？]["'’”」』）]*\s*|\n\s*"""
+)
+
+
+def sentences(text: str) -> list[str]:
+    r"""Cut a text into sentences, by punctuation and line breaks alone.
+
+    What follows must not begin with a small letter, unless a line is empty before it:
+    lines of one sentence stay together.
+
+    >>> sentences("A hive. Dr K. Bee, who\nkeeps it, is in! Where?")
+    ['A hive.', 'Dr K. Bee, who\nkeeps it, is in!', 'Where?']
+    """
+    pieces, at = [], 0
+    for end in _END.finditer(text):
+        goes_on = text[end.end() : end.end() + 1].islower()
+        if not goes_on or end[0].count("\n") > 1:
+            pieces.append(text[at : end.end()].strip())
+            at = end.end()
+    return [piece for piece in (*pieces, text[at:].strip()) if piece]
+
+
 def one_by_one(text: str) -> list[str]:
     """As ``words``, looking at every character.
 

@@ -358,6 +358,12 @@ def test_a_cut_query_keeps_the_heaviest():
     assert np.array_equal(query.cut(10**6).coef_, query.coef_)
 
 
+def test_a_query_cut_among_its_first_columns_keeps_the_others():
+    whole = ExampleQuery("centroid").fit([[0.1, 0.8, 0.5, -0.2, 0.3]])
+    assert whole.cut(1, of=3).coef_.tolist() == [0.0, 0.8, 0.0, -0.2, 0.3]
+    assert np.array_equal(whole.cut(3, of=3).coef_, whole.coef_)
+
+
 def test_float32_and_sparse_input_give_the_same_query():
     rng = np.random.default_rng(13)
     P, U, _ = topic(rng, 6, 150, 9)

@@ -100,3 +100,13 @@ def test_groups_of_equal_names_are_told_apart():
 def test_mistakes_are_named(options, said):
     with pytest.raises(Mistake, match=said):
         build_taxonomy(np.eye(3), ["a", "b", "c"], **options)
+
+
+def test_columns_behind_those_with_names_group_and_name_nothing():
+    words = np.eye(4)
+    behind = np.array([[9.0, 0.0], [0.0, 9.0], [9.0, 0.0], [0.0, 9.0]])
+    X, y = np.hstack([words, behind]), ["a", "b", "c", "d"]
+    names = ["ash", "bee", "cow", "dew"]
+    groups = group_categories(X, y, branching=2, feature_names=names)
+    assert sorted(groups.members(at) for at in (0, 1)) == [["a", "c"], ["b", "d"]]
+    assert sorted(map(sorted, groups.terms)) == [["ash", "cow"], ["bee", "dew"]]

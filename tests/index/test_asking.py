@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from classmark.index import kernels_topk as fast
 from classmark.index.asking import documents_of
-from classmark.index.index import Index
+from classmark.index.index import Index, context_of
 from classmark.index.models import MODELS
 from classmark.index.query_language import (
     And,
@@ -114,7 +114,7 @@ def test_a_query_describes_what_its_definition_says(room, documents, tree, data)
 def test_ranking_is_the_exhaustive_one_within_the_set(room, documents, tree, model, k):
     index = index_of(room, documents)
     asked = index.question(printed(tree), model)
-    inside = set(documents_of(index._context(printed(tree))).tolist())  # noqa: SLF001
+    inside = set(documents_of(context_of(index, printed(tree))).tolist())
     found = asked.answer(k)
     assert len(found) <= k
     everyone = []

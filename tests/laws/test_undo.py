@@ -13,10 +13,12 @@ import pytest
 
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
+from classmark.meaning.sources import EncoderVectors
 from classmark.problems import Mistake
 from classmark.rankers.preference import PreferenceRanker
 from classmark.solvers.preference_live import LiveDual
 from classmark.taxonomy.tree import Category
+from classmark.workbench import meaning
 from classmark.workbench.categories import edit
 from classmark.workbench.deciding.decide import Decision, decide
 from classmark.workbench.files.importing import import_records
@@ -29,8 +31,9 @@ from classmark.workbench.learning.live import (
 from classmark.workbench.learning.rebuild import rebuild
 from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project
-from classmark.workbench.settings import LearningSettings
+from classmark.workbench.settings import LearningSettings, MeaningSettings
 from classmark.workbench.store.undo import chain_of, is_undone, undo
+from meaning.tiny_models import Model
 from projects import RIGHT, TEXTS, new_project
 
 WORDS = "honey hive bee swarm dough oven rye yeast wick tallow flame wax comb"
@@ -47,16 +50,19 @@ AND NOT EXISTS (SELECT 1 FROM undone WHERE seq = j.seq) ORDER BY seq
 """
 NOTED = "SELECT max(revisits) FROM lessons WHERE seq BETWEEN ? AND ?"
 VISITS = 7
-LEARNERS = [
-    LearningSettings(),
-    LearningSettings(),
-    LearningSettings(loss="dis"),
-    LearningSettings(loss="dme"),
-    LearningSettings(layers=3),
-    LearningSettings(select_features=2),
-    LearningSettings(learner="mmp"),
-    LearningSettings(learner="mmp", loss="3"),
-    LearningSettings(learner="perceptron", average="yes"),
+LEARNERS = [  # of each its settings, and whether it has meaning beside words
+    (LearningSettings(), False),
+    (LearningSettings(), False),
+    (LearningSettings(loss="dis"), False),
+    (LearningSettings(loss="dme"), False),
+    (LearningSettings(layers=3), False),
+    (LearningSettings(select_features=2), False),
+    (LearningSettings(learner="mmp"), False),
+    (LearningSettings(learner="mmp", loss="3"), False),
+    (LearningSettings(learner="perceptron", average="yes"), False),
+    (LearningSettings(), True),
+    (LearningSettings(select_features=2), True),
+    (LearningSettings(learner="mmp"), True),
 ]
 
 
@@ -67,11 +73,19 @@ def counted_visits(monkeypatch):
     monkeypatch.setattr(learners, "BUDGET", VISITS)
 
 
+@pytest.fixture(autouse=True)
+def small_vectors(monkeypatch):
+    """Vectors of five numbers, by the words of a text."""
+    vectors = EncoderVectors(Model())
+    monkeypatch.setattr(meaning, "source_from", lambda _: vectors)
+
+
 class Life:
     """A project, and what was done in it: name, arguments, and its act's number."""
 
-    def __init__(self, folder, learning):
-        self.project = Project(new_project(folder, learning=learning))
+    def __init__(self, folder, learning, source):
+        parts = {"learning": learning, "meaning": source}
+        self.project = Project(new_project(folder, **parts))
         self.store = self.project.store
         self.store.run("PRAGMA synchronous = OFF")
         self.service = Service(self.project, self.store.transaction)
@@ -241,7 +255,8 @@ class Chance:
 def lived(folder, seed, steps):
     """A project after random acts, undone and brought back in any order."""
     rng = random.Random(seed)  # noqa: S311
-    life = Life(folder, rng.choice(LEARNERS))
+    learning, means = rng.choice(LEARNERS)
+    life = Life(folder, learning, MeaningSettings("static" if means else "none"))
     chance = Chance(life, seed)
     for id_ in rng.sample(sorted(TEXTS), 6):
         life.do("decide", (id_, {"assign": (RIGHT[id_[0]],)}))
@@ -266,7 +281,8 @@ def relived(life, folder):
     It may refuse an act; a label of a file may name a category that was called so for a
     while only; what a merge carried over depends on the labels of that time.
     """
-    other = Life(folder, life.project.settings.learning)
+    settings = life.project.settings
+    other = Life(folder, settings.learning, settings.meaning)
     for name, arguments, number, numbers in life.done:
         if number is None or not is_undone(life.store, number):
             (noted,) = life.store.run(NOTED, numbers).fetchone()

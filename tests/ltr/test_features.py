@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from classmark import DenseIndex, MeaningFacts
 from classmark.evaluation.retrieval import tally
 from classmark.index.feedback import feedback_from
 from classmark.index.index import Index
@@ -156,3 +157,33 @@ def test_scaling_is_within_the_query():
     X = np.array([[1.0, 7.0], [3.0, 7.0], [2.0, 7.0]])
     assert minmax(X).tolist() == [[0.0, 0.0], [1.0, 0.0], [0.5, 0.0]]
     assert minmax(np.empty((0, 2))).shape == (0, 2)
+
+
+class ByLetters:
+    def encode(self, texts):
+        return [[text.count(letter) for letter in "aeiouhb"] for text in texts]
+
+
+def test_meaning_is_the_cosine_of_query_and_document_and_the_last_feature(index):
+    texts = [" ".join(fields.values()) for fields in TEXTS.values()]
+    dense = DenseIndex.of(texts, ByLetters())
+    recipe = Recipe({"bm25": {}}, ())
+    plain = PairFeatures(index, recipe)
+    both = PairFeatures(index, recipe._replace(meaning=dense.facts), dense=dense)
+    assert both.names == (*plain.names, "meaning")
+    query, items = "honey of bees", np.array([4, 0, 2])
+    X = both.of(tally(index.terms(query)), items, query)
+    assert np.array_equal(X[:, :-1], plain.of(tally(index.terms(query)), items))
+    vectors = np.array(ByLetters().encode([query, *texts]), float)
+    cosines = vectors[1:] @ vectors[0]
+    cosines /= np.linalg.norm(vectors[1:], axis=1) * np.linalg.norm(vectors[0])
+    assert X[:, -1] == pytest.approx(cosines[items], abs=1e-6)
+
+
+def test_features_of_meaning_need_the_vectors_they_were_made_with(index):
+    facts = MeaningFacts("letters", "0123", 7)
+    recipe = Recipe({"bm25": {}}, (), meaning=facts)
+    other = DenseIndex.of(["a"] * len(TEXTS), ByLetters())
+    for dense in (None, other):
+        with pytest.raises(Mistake, match=r"the vectors of letters .* are needed"):
+            PairFeatures(index, recipe, dense=dense)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from classmark import MeaningFacts
 from classmark.evaluation.retrieval import tally
 from classmark.index.index import Index
 from classmark.ltr.features import (
@@ -132,3 +133,10 @@ def test_weights_that_are_too_few_are_refused(ranker, tmp_path):
     save_reranker(short, tmp_path / "r")
     with pytest.raises(DamagedFolder, match="weights for"):
         open_reranker(tmp_path / "r")
+
+
+def test_a_ranker_remembers_which_vectors_it_was_taught_with(ranker, tmp_path):
+    facts = MeaningFacts("letters", "0123", 7)
+    with_meaning = replace(ranker, recipe=RECIPE._replace(meaning=facts))
+    save_reranker(with_meaning, tmp_path / "ranker")
+    assert open_reranker(tmp_path / "ranker").recipe.meaning == facts

@@ -10,6 +10,7 @@ from classmark.examples.query import METHODS, ExampleQuery
 from classmark.formats.records import Record
 from classmark.index.index import Index
 from classmark.machines.rows import Offline, SpreadRows
+from classmark.meaning.sources import EncoderVectors
 from classmark.problems import Mistake
 from classmark.workbench.examples.like import (
     Answers,
@@ -20,6 +21,7 @@ from classmark.workbench.examples.like import (
 )
 from classmark.workbench.files.importing import import_records
 from classmark.workbench.project import Project
+from concepts import STATIC, use_concepts
 from projects import new_project
 
 WIDTH = 1500
@@ -268,3 +270,28 @@ def test_an_index_without_documents_is_refused(two, tmp_path):
     index = Index.build(tmp_path / "i", [])
     with pytest.raises(Mistake, match="has no documents"):
         Offline(index, two)
+
+
+class Letters:
+    """How often a text has each of some letters."""
+
+    def encode(self, texts):
+        return [[text.count(letter) for letter in "abcdefgh"] for text in texts]
+
+
+def test_machines_see_words_and_meaning(two, tmp_path, texts, monkeypatch):
+    use_concepts(monkeypatch, EncoderVectors(Letters()))
+    with Project(new_project(tmp_path / "both", texts, meaning=STATIC)) as project:
+        rankings = []
+        for name, machines in (("one", None), ("other", two)):
+            start = SearchStart(("d0", "d1", "d2"), name=name)
+            search = open_example_search(project, start, machines=machines)
+            rankings.append(search.rank())
+            assert search.vectors.rows.width == search.vectors.n_words + 8
+            search.mark(yes=["d4"])
+            search.undo()
+            assert search.explain("d9").has_meaning
+        close(*rankings)
+        assert rankings[0].meaning == pytest.approx(rankings[1].meaning, abs=0.02)
+        text = SearchStart(texts={"mine": texts["d0"]}, name="text")
+        assert open_example_search(project, text, machines=two).rank(1).hits

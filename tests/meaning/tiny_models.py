@@ -150,3 +150,20 @@ def write_safetensors(path, **tensors):
         body += raw
     text = json.dumps(head).encode()
     path.write_bytes(struct.pack("<Q", len(text)) + text + body)
+
+
+class Model:
+    """Vectors by chance, one for each text; none for a text without long words."""
+
+    def __init__(self, dimension=5):
+        self.dimension, self.calls = dimension, 0
+
+    def encode(self, texts):
+        self.calls += 1
+        return np.array([self.vector(text.split()) for text in texts])
+
+    def vector(self, words):
+        seeds = [list(word.encode()) for word in words if len(word) > 2]
+        chance = [np.random.default_rng(seed) for seed in seeds]
+        every = [own.normal(2.0, 1.0, self.dimension) for own in chance]
+        return np.sum(every, axis=0) if every else np.zeros(self.dimension)

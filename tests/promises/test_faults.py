@@ -127,7 +127,7 @@ def test_training_that_fails_leaves_the_model_in_service(tmp_path, monkeypatch, 
                     train(project)
             after = project.models.current().name
             assert after >= before
-            open_model(project.models.current())
+            open_model(project, project.models.current())
             before = after
             if fault.calls < number:
                 break

@@ -32,7 +32,7 @@ def openers(folder):
     with Project(folder) as project:
         model, live = project.models.current(), project.lives.current()
     return {
-        model: lambda: (check_model(model), open_model(model)),
+        model: lambda: (check_model(project, model), open_model(project, model)),
         live: lambda: LiveTextRanker.open(live),
         folder / "index": lambda: Index.open(folder / "index").check(),
     }

@@ -68,7 +68,7 @@ def require_trained(project, done):
     """The model in service is the one acknowledged last, or a later one, whole."""
     current = project.models.current()
     assert int(current.name) >= max(done, default=0)
-    open_model(current)
+    open_model(project, current)
 
 
 def require_indexed(project, _done):

@@ -12,6 +12,7 @@ from classmark.rankers.preference import PreferenceRanker
 from classmark.rankers.text_ranker import LiveTextRanker, TextRanker
 from classmark.weighting.live import LiveVectorizer
 from classmark.weighting.vectorizer import Vectorizer
+from meaning.tiny_models import Model
 
 NAMES = ["bees", "bread", "candles"]
 TEXTS = {
@@ -25,15 +26,21 @@ TEXTS = {
 WORDS = [word for text, _ in TEXTS.values() for word in text.split()]
 
 
-def ranker(**parameters):
+@pytest.fixture(params=[None, Model(24)], ids=["words", "meaning"])
+def meaning(request):
+    """The source of a live ranker's vectors; None for words alone."""
+    return request.param
+
+
+def ranker(meaning=None, **parameters):
     given = {"C": 3.0, "revisits": 0} | parameters
-    live = LiveTextRanker(LiveVectorizer(), PreferenceRanker(**given))
+    live = LiveTextRanker(LiveVectorizer(meaning=meaning), PreferenceRanker(**given))
     live.add(NAMES)
     return live
 
 
-def taught(**parameters):
-    live = ranker(**parameters)
+def taught(meaning=None, **parameters):
+    live = ranker(meaning, **parameters)
     for id_, (text, label) in TEXTS.items():
         assert live.teach(id_, text, [label])
     return live
@@ -91,16 +98,16 @@ def act(live, rng):
             live.teach(f"d{number}", text, random_lesson(rng, k))
 
 
-def test_what_is_taught_is_suggested_at_once():
-    live = taught()
+def test_what_is_taught_is_suggested_at_once(meaning):
+    live = taught(meaning)
     assert order(live, "honey")[0] == "bees"
     assert order(live, "an oven")[0] == "bread"
     assert live.teach("n", "a candle burns in the oven", [2])
     assert order(live, "burning candle")[0] == "candles"
 
 
-def test_to_teach_the_same_again_changes_nothing():
-    live = taught()
+def test_to_teach_the_same_again_changes_nothing(meaning):
+    live = taught(meaning)
     before = live.dual.W.copy()
     assert not live.teach("b1", "honey in the hive", [0])
     assert not live.teach("unknown", "honey", None)
@@ -108,8 +115,8 @@ def test_to_teach_the_same_again_changes_nothing():
     assert live.vectorizer.statistics_.documents == len(TEXTS)
 
 
-def test_a_document_taught_anew_says_only_the_new():
-    live, other = taught(), taught()
+def test_a_document_taught_anew_says_only_the_new(meaning):
+    live, other = taught(meaning), taught(meaning)
     live.teach("n", "wax for moulds", [0])
     live.teach("n", "wax for moulds", [2])
     other.teach("n", "wax for moulds", [2])
@@ -118,8 +125,8 @@ def test_a_document_taught_anew_says_only_the_new():
     assert live.vectorizer.statistics_.documents == len(TEXTS) + 1
 
 
-def test_a_forgotten_document_leaves_no_trace():
-    live, never = taught(), taught()
+def test_a_forgotten_document_leaves_no_trace(meaning):
+    live, never = taught(meaning), taught(meaning)
     live.teach("n", "wax for moulds in a hive", [2])
     assert live.teach("n", "wax for moulds in a hive", None)
     assert "n" not in live.handles
@@ -133,8 +140,8 @@ def test_a_forgotten_document_leaves_no_trace():
     assert not live.teach("n", "wax for moulds in a hive", None)
 
 
-def test_a_text_that_has_changed_since_can_be_forgotten():
-    live = taught()
+def test_a_text_that_has_changed_since_can_be_forgotten(meaning):
+    live = taught(meaning)
     assert live.teach("b1", "quite another text, of honey honey honey", None)
     known = live.vectorizer.statistics_
     assert known.documents == len(TEXTS) - 1
@@ -143,10 +150,10 @@ def test_a_text_that_has_changed_since_can_be_forgotten():
     assert live.teach("b1", "quite another text, of honey honey honey", [0])
 
 
-def test_terms_that_training_had_dropped_do_not_hinder_forgetting():
+def test_terms_that_training_had_dropped_do_not_hinder_forgetting(meaning):
     texts, labels = zip(*TEXTS.values(), strict=True)
     model = TextRanker.fit(
-        Vectorizer(min_df=2),
+        Vectorizer(min_df=2, meaning=meaning),
         PreferenceRanker(C=3.0),
         texts,
         [[label] for label in labels],
@@ -159,8 +166,8 @@ def test_terms_that_training_had_dropped_do_not_hinder_forgetting():
     assert (known.document_frequency >= 0).all()
 
 
-def test_categories_that_are_not_shown_are_never_suggested():
-    live = taught()
+def test_categories_that_are_not_shown_are_never_suggested(meaning):
+    live = taught(meaning)
     live.show([0, 1])
     assert sorted(order(live, "tallow wick")) == ["bees", "bread"]
     live.show([0, 1, 2])
@@ -169,8 +176,8 @@ def test_categories_that_are_not_shown_are_never_suggested():
     assert len(order(live, "tallow wick")) == 4
 
 
-def test_documents_beyond_keep_stay_learned_and_can_be_taught_again():
-    live = taught(max_documents=3)
+def test_documents_beyond_keep_stay_learned_and_can_be_taught_again(meaning):
+    live = taught(meaning, max_documents=3)
     assert len(live.dual) == 3
     assert len(live.handles) == len(TEXTS)
     gone = [id_ for id_, handle in live.handles.items() if not live.dual.knows(handle)]
@@ -185,15 +192,15 @@ def test_documents_beyond_keep_stay_learned_and_can_be_taught_again():
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_closed_and_opened_it_goes_on_as_if_never_closed(tmp_path, seed):
+def test_closed_and_opened_it_goes_on_as_if_never_closed(tmp_path, seed, meaning):
     rng = np.random.default_rng(seed)
     keep = [None, 6][seed % 2]
     loss = ["dom", "dis", "dme", "dom-dme"][seed % 4]
-    one = taught(loss=loss, max_documents=keep)
+    one = taught(meaning, loss=loss, max_documents=keep)
     for _ in range(30):
         act(one, rng)
     one.save(tmp_path / "000001", {"said": ["so"]})
-    other, facts = LiveTextRanker.open(tmp_path / "000001")
+    other, facts = LiveTextRanker.open(tmp_path / "000001", meaning)
     assert facts == {"said": ["so"]}
     again = [np.random.default_rng(seed + 100) for _ in range(2)]
     for step in range(30):
@@ -209,13 +216,13 @@ def test_closed_and_opened_it_goes_on_as_if_never_closed(tmp_path, seed):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_opened_to_rank_it_gives_the_same_scores_to_the_bit(tmp_path, seed):
+def test_opened_to_rank_it_gives_the_same_scores_to_the_bit(tmp_path, seed, meaning):
     rng = np.random.default_rng(seed)
-    live = taught(loss=["dom", "dis", "dme", "dom-dme"][seed % 4])
+    live = taught(meaning, loss=["dom", "dis", "dme", "dom-dme"][seed % 4])
     for _ in range(40):
         act(live, rng)
     live.save(tmp_path / "000001")
-    model = LiveTextRanker.open_to_rank(tmp_path / "000001")
+    model = LiveTextRanker.open_to_rank(tmp_path / "000001", meaning)
     texts = [random_text(rng) for _ in range(20)] + ["", "words never seen"]
     assert np.array_equal(model.scores(texts), live.model.scores(texts))
     for text in texts:
@@ -224,31 +231,31 @@ def test_opened_to_rank_it_gives_the_same_scores_to_the_bit(tmp_path, seed):
         model.ranker.fit([[1.0]], [[0]])
 
 
-def test_thresholds_and_probabilities_are_kept(tmp_path):
+def test_thresholds_and_probabilities_are_kept(tmp_path, meaning):
     rng = np.random.default_rng(0)
     texts = [random_text(rng) for _ in range(60)]
     labels = [[int("hive" in text or "honey" in text)] for text in texts]
     model = TextRanker.fit(
-        Vectorizer(), PreferenceRanker(C=1.0), texts, labels, NAMES[:2]
+        Vectorizer(meaning=meaning), PreferenceRanker(C=1.0), texts, labels, NAMES[:2]
     )
     model.calibrate(texts, labels)
     live = LiveTextRanker.start(model, [str(i) for i in range(60)])
     live.teach("0", texts[0], PreferenceGraph(2, [(2, 0)], thresholds=True))
     assert live.dual.tau[0] != 0
     live.save(tmp_path / "000001")
-    opened, _ = LiveTextRanker.open(tmp_path / "000001")
+    opened, _ = LiveTextRanker.open(tmp_path / "000001", meaning)
     assert opened.suggest("honey") == live.suggest("honey")
     assert opened.suggest("honey")[0].probability is not None
     assert np.array_equal(opened.ranker.thresholds_, live.ranker.thresholds_)
-    to_rank = LiveTextRanker.open_to_rank(tmp_path / "000001")
+    to_rank = LiveTextRanker.open_to_rank(tmp_path / "000001", meaning)
     assert to_rank.suggest("honey") == live.suggest("honey")
     assert np.array_equal(to_rank.scores(texts), live.model.scores(texts))
 
 
-def test_it_starts_from_a_fitted_ranker_and_can_take_its_documents_back():
+def test_it_starts_from_a_fitted_ranker_and_can_take_its_documents_back(meaning):
     texts, labels = zip(*TEXTS.values(), strict=True)
     model = TextRanker.fit(
-        Vectorizer(),
+        Vectorizer(meaning=meaning),
         PreferenceRanker(C=3.0, center=1.0),
         texts,
         [[label] for label in labels],
@@ -270,8 +277,8 @@ def test_it_starts_from_a_fitted_ranker_and_can_take_its_documents_back():
 ONLINE = [MMP(1, average=True), MMP(2), MMP(3), CategoryPerceptron(average=True)]
 
 
-def online(learner):
-    live = LiveTextRanker(LiveVectorizer(), clone(learner))
+def online(learner, meaning=None):
+    live = LiveTextRanker(LiveVectorizer(meaning=meaning), clone(learner))
     live.add(NAMES)
     return live
 
@@ -294,8 +301,12 @@ def act_online(live, rng):
 
 
 @pytest.mark.parametrize("learner", ONLINE, ids=str)
-def test_an_on_line_ranker_makes_the_rounds_of_partial_fit(learner):
-    rng, live, stream = np.random.default_rng(5), online(learner), clone(learner)
+def test_an_on_line_ranker_makes_the_rounds_of_partial_fit(learner, meaning):
+    rng, live, stream = (
+        np.random.default_rng(5),
+        online(learner, meaning),
+        clone(learner),
+    )
     for at in range(40):
         text, labels = random_text(rng), [int(rng.integers(3))]
         assert live.teach(f"d{at}", text, labels)
@@ -307,8 +318,12 @@ def test_an_on_line_ranker_makes_the_rounds_of_partial_fit(learner):
 
 
 @pytest.mark.parametrize("learner", ONLINE, ids=str)
-def test_hidden_categories_are_as_if_they_were_not(learner):
-    rng, live, other = np.random.default_rng(6), online(learner), online(learner)
+def test_hidden_categories_are_as_if_they_were_not(learner, meaning):
+    rng, live, other = (
+        np.random.default_rng(6),
+        online(learner, meaning),
+        online(learner, meaning),
+    )
     live.add(["hidden", "bees again"])
     live.show([0, 1, 2])
     for at in range(30):
@@ -321,8 +336,8 @@ def test_hidden_categories_are_as_if_they_were_not(learner):
 
 
 @pytest.mark.parametrize("learner", ONLINE, ids=str)
-def test_merged_categories_have_the_sum_of_both_prototypes(learner):
-    live = online(learner)
+def test_merged_categories_have_the_sum_of_both_prototypes(learner, meaning):
+    live = online(learner, meaning)
     for id_, (text, label) in TEXTS.items():
         live.teach(id_, text, [label])
     before = live.dual.W.copy()
@@ -334,13 +349,15 @@ def test_merged_categories_have_the_sum_of_both_prototypes(learner):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_an_on_line_ranker_closed_and_opened_goes_on_to_the_bit(tmp_path, seed):
-    rng, one = np.random.default_rng(seed), online(ONLINE[seed % 4])
+def test_an_on_line_ranker_closed_and_opened_goes_on_to_the_bit(
+    tmp_path, seed, meaning
+):
+    rng, one = np.random.default_rng(seed), online(ONLINE[seed % 4], meaning)
     for _ in range(30):
         act_online(one, rng)
     one.save(tmp_path / "000001")
-    other, _ = LiveTextRanker.open(tmp_path / "000001")
-    model = LiveTextRanker.open_to_rank(tmp_path / "000001")
+    other, _ = LiveTextRanker.open(tmp_path / "000001", meaning)
+    model = LiveTextRanker.open_to_rank(tmp_path / "000001", meaning)
     texts = [random_text(rng) for _ in range(20)] + ["", "words never seen"]
     assert np.array_equal(model.scores(texts), one.model.scores(texts))
     again = [np.random.default_rng(seed + 100) for _ in range(2)]
@@ -353,11 +370,11 @@ def test_an_on_line_ranker_closed_and_opened_goes_on_to_the_bit(tmp_path, seed):
 
 
 @pytest.mark.parametrize("learner", ONLINE, ids=str)
-def test_an_on_line_ranker_starts_from_what_was_fitted(tmp_path, learner):
+def test_an_on_line_ranker_starts_from_what_was_fitted(tmp_path, learner, meaning):
     texts, labels = zip(*TEXTS.values(), strict=True)
     numbers = [[label] for label in labels]
     fresh = clone(learner).set_params(passes=3)
-    model = TextRanker.fit(Vectorizer(), fresh, texts, numbers, NAMES)
+    model = TextRanker.fit(Vectorizer(meaning=meaning), fresh, texts, numbers, NAMES)
     before = model.scores(["honey from an oven"])
     live = LiveTextRanker.start(model, TEXTS)
     assert live.model.scores(["honey from an oven"]) == pytest.approx(before, abs=1e-6)
@@ -366,7 +383,7 @@ def test_an_on_line_ranker_starts_from_what_was_fitted(tmp_path, learner):
     live.show([0, 1, 2, 4])
     assert live.dual.W.shape == (shown[0], 5)
     live.save(tmp_path / "000001")
-    to_rank = LiveTextRanker.open_to_rank(tmp_path / "000001")
+    to_rank = LiveTextRanker.open_to_rank(tmp_path / "000001", meaning)
     assert np.array_equal(to_rank.scores(texts), live.model.scores(texts))
     assert not live.teach("b1", TEXTS["b1"][0], [0]), "it was fitted on that"
     assert live.teach("n", "beeswax", [2])

@@ -12,6 +12,10 @@ from classmark.workbench.examples.searches import (
     search_by_number,
 )
 from classmark.workbench.store.store import titles
+from concepts import STATIC, use_concepts
+from projects import new_project
+
+ROOT = "/api/v1"
 
 HOSTILE = '<script>alert(1)</script>"><img src=x onerror=alert(2)>'
 
@@ -270,3 +274,25 @@ def test_a_search_may_begin_with_a_kernel_and_refuses_what_has_no_effect(client)
     unknown = client.post("/api/v1/like", json={**call, "kernel": "tanh"})
     assert unknown.status_code == 400
     assert "kernel" in unknown.text
+
+
+class TestWithMeaning:
+    @pytest.fixture
+    def project_folder(self, tmp_path, monkeypatch):
+        use_concepts(monkeypatch)
+        texts = {"b1": "Honey of the hive", "b2": "An apiary", "d1": "Dough in an oven"}
+        return new_project(tmp_path / "shelf", texts, meaning=STATIC)
+
+    def test_meaning_is_one_part_among_words(self, client):
+        first = begin(client, examples="b1")
+        assert shown(first)[0] == "b2"
+        assert re.search(r"words, and meaning: \d+ % of it", first.text)
+        why = client.get("/like/1/why/b2")
+        assert "(meaning) is the part" in why.text
+        view = client.get(f"{ROOT}/like/1").json()
+        assert 0 < view["meaning"] < 1
+        parts = client.get(f"{ROOT}/like/1/why/b2").json()["parts"]
+        assert [part["word"] for part in parts if part["part"] > 0] == ["(meaning)"]
+        words = client.get("/like/1/found.tsv").text
+        for page in (first.text, why.text, str(view), words):
+            assert "meaning[" not in page

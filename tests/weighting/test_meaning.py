@@ -10,25 +10,9 @@ from sklearn.base import clone
 from classmark import LiveVectorizer, Vectorizer
 from classmark.meaning.sources import source_from
 from classmark.problems import Mistake
+from meaning.tiny_models import Model
 
 TEXTS = ["A hive of bees", "Bees make honey", "A road for cars", "Cars on roads", "of"]
-
-
-class Model:
-    """Vectors by chance, one for each text; none for a text without long words."""
-
-    def __init__(self, dimension=5):
-        self.dimension, self.calls = dimension, 0
-
-    def encode(self, texts):
-        self.calls += 1
-        return np.array([self.vector(text.split()) for text in texts])
-
-    def vector(self, words):
-        seeds = [list(word.encode()) for word in words if len(word) > 2]
-        chance = [np.random.default_rng(seed) for seed in seeds]
-        every = [own.normal(2.0, 1.0, self.dimension) for own in chance]
-        return np.sum(every, axis=0) if every else np.zeros(self.dimension)
 
 
 def centred_slowly(fitted, texts, model):
@@ -143,9 +127,83 @@ def test_words_alone_are_saved_as_ever_and_take_no_source():
         Vectorizer.from_arrays(arrays, settings).use_meaning(Model())
 
 
-def test_a_vectorizer_with_meaning_does_not_go_on_text_by_text():
-    with pytest.raises(Mistake, match="fit one of words alone"):
-        LiveVectorizer.start(Vectorizer(meaning=Model()).fit(TEXTS))
+@pytest.mark.parametrize("weighting", ["log-tfidf", "pivoted"])
+def test_gone_on_with_text_by_text_the_rows_are_the_same_to_the_bit(weighting):
+    fitted = Vectorizer(weighting=weighting, meaning=Model()).fit(TEXTS)
+    live = LiveVectorizer.start(fitted)
+    texts = [*TEXTS, "bees on a road", "xx", "", "Honey honey"]
+    before, after = fitted.rows(texts), live.rows(texts)
+    assert after.width == before.width
+    for part in ("starts", "columns", "values"):
+        np.testing.assert_array_equal(getattr(after, part), getattr(before, part))
+    assert live.meaning_columns == fitted.meaning_columns
+
+
+def test_new_words_have_the_columns_behind_those_of_meaning():
+    fitted = Vectorizer(meaning=Model(3)).fit(TEXTS)
+    live, width = LiveVectorizer.start(fitted), len(fitted.vocabulary_)
+    columns, values = live.learn("bees like roads and mead")
+    names = live.get_feature_names_out()
+    assert names[width:].tolist() == [
+        "meaning[0]", "meaning[1]", "meaning[2]", "like", "mead",
+    ]  # fmt: skip
+    assert names[columns].tolist() == ["bee", "road", *names[width:]]
+    expected = fitted.rows(["bees like roads and mead"]).row(0)
+    np.testing.assert_array_equal(values[2:5], expected[1][-3:])
+    is_word = (columns < width) | (columns >= width + 3)
+    assert np.linalg.norm(values[is_word]) == pytest.approx(1.0)
+
+
+def test_from_nothing_the_first_columns_are_meaning_and_nothing_is_centred():
+    model = Model(3)
+    live = LiveVectorizer(meaning=model, meaning_weight=0.4)
+    assert live.rows(["hive"]).shape == (1, 3)
+    columns, values = live.learn("bees make honey")
+    assert columns.tolist() == [0, 1, 2, 3, 4, 5]
+    vector = model.encode(["bees make honey"])[0]
+    expected = 0.4 * vector / np.linalg.norm(vector)
+    np.testing.assert_allclose(values[:3], expected, rtol=1e-6)
+    assert live.get_feature_names_out()[2:4].tolist() == ["meaning[2]", "bee"]
+    assert live.drift().new_terms == 1.0
+    live.reweight()
+    assert live.drift() == (0, 0.0, 0.0)
+    live.learn("wax")
+    assert live.drift().new_terms == 0.25
+
+
+def test_columns_of_meaning_are_not_counted_nor_forgotten():
+    live = LiveVectorizer.start(Vectorizer(meaning=Model()).fit(TEXTS))
+    before = live.statistics_
+    columns, _ = live.learn("bees make mead")
+    live.reweight()
+    live.forget("bees make mead", columns)
+    after = live.statistics_
+    assert (after.documents, after.tokens) == (before.documents, before.tokens)
+    assert after.postings == before.postings
+    for name in ("document_frequency", "collection_frequency"):
+        assert not getattr(after, name)[live.meaning_columns].any()
+        assert (getattr(after, name) >= 0).all()
+
+
+def test_each_text_that_is_learned_is_encoded_once():
+    model = Model()
+    live = LiveVectorizer(meaning=source_from(model))
+    model.calls = 0
+    live.learn("bees")
+    live.forget("bees")
+    live.drift()
+    assert model.calls == 1
+
+
+def test_where_the_source_fails_nothing_is_learned(monkeypatch):
+    live = LiveVectorizer(meaning=Model(2))
+    live.learn("bees")
+    before = live.to_arrays()[1]
+    monkeypatch.setattr(Model, "encode", lambda _self, texts: [[np.nan]] * len(texts))
+    with pytest.raises(Mistake, match="gave vectors of shape"):
+        live.learn("wax and mead")
+    assert live.to_arrays()[1] == before
+    assert live.n_features == 3
 
 
 def test_words_alone_import_nothing_of_the_extra():

@@ -19,7 +19,7 @@ from classmark.cli.options import (
     option,
     options,
 )
-from classmark.cli.output import BELOW, Text, View, parts_of
+from classmark.cli.output import BELOW, JOINED, Text, View, parts_of
 from classmark.workbench.results import (
     Explained,
     Logged,
@@ -27,6 +27,7 @@ from classmark.workbench.results import (
     Table,
     belonging,
     in_percent,
+    plain,
 )
 
 with deferred():
@@ -35,6 +36,7 @@ with deferred():
     from classmark.workbench.deciding import opinions, similar
     from classmark.workbench.deciding import queue as queueing
     from classmark.workbench.deciding import suggest as suggesting
+    from classmark.workbench.deciding import why as explaining
     from classmark.workbench.learning import rebuild as rebuilding
     from classmark.workbench.project import Project
     from classmark.workbench.store import undo as undoing
@@ -57,6 +59,7 @@ def suggest(
     min_probability: float | None = option(
         "Leave less likely categories to the expert (0 to 1)."
     ),
+    why: bool = flag("The sentences and documents that mean most alike.", "--why"),
     as_json: bool,
 ) -> View:
     """Suggest categories for a text, with the terms for and against each."""
@@ -66,17 +69,33 @@ def suggest(
             project, content, k, min_probability=min_probability
         )
         put = None if as_json else suggesting.place_if_any(project, content)
-    facts = [asdict(suggestion) for suggestion in suggestions]
-    return View(facts, _suggestion_lines(suggestions, put))
+        reasons = []
+        if why:
+            ids = [suggestion.category for suggestion in suggestions]
+            reasons = explaining.meaning_reasons(project, content, ids, document or "")
+    facts = [_suggestion_facts(suggestion) for suggestion in suggestions]
+    for fact, each in zip(facts, reasons, strict=False):
+        fact["reasons"] = plain(asdict(each))
+    return View(facts, _suggestion_lines(suggestions, put, reasons))
+
+
+def _suggestion_facts(suggestion: Explained) -> dict[str, object]:
+    """A suggestion for programs; with the part of meaning where there is one."""
+    facts = asdict(suggestion)
+    if suggestion.meaning is None:
+        del facts["words"], facts["meaning"]
+    return facts
 
 
 def _suggestion_lines(
-    suggestions: Sequence[Explained], put: Place | None
+    suggestions: Sequence[Explained],
+    put: Place | None,
+    reasons: Sequence[explaining.MeaningReasons],
 ) -> Iterator[Text | str]:
     """Suggested categories with the terms for and against each, and a sure place."""
     if not suggestions:
         yield "left to the expert: no category is as likely as was asked for"
-    for suggestion in suggestions:
+    for at, suggestion in enumerate(suggestions):
         likely = "not calibrated: too few decisions"
         if suggestion.probability is not None:
             basis = f"calibrated on {suggestion.calibrated_on:,} decisions"
@@ -87,8 +106,23 @@ def _suggestion_lines(
         yield Text(", ".join(filter(None, known)), BELOW)
         yield Text(parts_of(suggestion.favour), f"{BELOW}for:     ")
         yield Text(parts_of(suggestion.against), f"{BELOW}against: ")
+        if suggestion.meaning is not None and suggestion.words is not None:
+            lead = suggestion.words + suggestion.meaning
+            yield f"{BELOW}meaning: {suggestion.meaning:+.3f} (of {lead:+.3f})"
+        yield from _reason_lines(reasons[at]) if reasons else ()
     if put is not None:
         yield place_line(put)
+
+
+def _reason_lines(reasons: explaining.MeaningReasons) -> Iterator[Text]:
+    """The sentences and the documents that speak for a category."""
+    for sentence, part in reasons.sentences:
+        yield Text(f"“{sentence}”{JOINED}{part:+.3f}", f"{BELOW}says:    ")
+    for each in reasons.documents:
+        alike = f"{each.title}  ({each.document}), {in_percent(each.cosine)} alike"
+        yield Text(alike, f"{BELOW}as in:   ")
+    if reasons.note:
+        yield Text(reasons.note, f"{BELOW}note:    ")
 
 
 def place_line(put: Place) -> Text:

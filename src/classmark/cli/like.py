@@ -189,6 +189,7 @@ def _like(
     if output.explain is not None:
         searches.require_documents(project.store, [output.explain])
     quick = parsed[0].method in QUICK and "kernel" not in parsed[0].params
+    quick = quick and not project.settings.meaning.remembered
     quick = quick and vectors.are_saved(project)
     with kernels_for(project, 0) if quick else nullcontext():
         search = liking.open_example_search(
@@ -198,6 +199,8 @@ def _like(
         if output.weights is not None:
             count = liking.export_weights(search, output.weights)
             lines = [f"the query's {count:,} weights are in {output.weights}"]
+            if share := search.meaning_share(search.weights):
+                lines += [f"its meaning, {share:.0%} of it, has no words and is not"]
         if output.explain is not None:
             reasons = search.explain(output.explain)
             rows = [part._asdict() for part in reasons.parts]
@@ -251,8 +254,10 @@ def _like_lines(ranking: ExampleRanking) -> Iterator[Text | str]:
     yield Text(f"{ranking.search}: {ranking.documents:,} documents ranked by {learned}")
     query = parts_of(ranking.query, FORM)
     curved = ranking.params.get("kernel", "linear") != "linear"
-    size = f"({ranking.nonzero:,} {'documents' if curved else 'terms'})"
-    yield Text(f"query: {query} {size}\n", "  ")
+    size = f"{ranking.nonzero:,} {'documents' if curved else 'terms'}"
+    if ranking.meaning:
+        size += f", and meaning: {ranking.meaning:.0%} of it"
+    yield Text(f"query: {query} ({size})\n", "  ")
     for hit in ranking.hits:
         mark = f"  [{hit.mark}]" if hit.mark else ""
         answer = f"{hit.title}  ({hit.id})  {hit.score:.4g}{mark}"

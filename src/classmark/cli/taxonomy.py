@@ -200,7 +200,7 @@ def train_meta(
 def propose(
     node: str = NODE,
     clusters: int | None = option("How many; without it, by silhouette."),
-    method: str = option("kmeans, mixture or agglomerative", "kmeans"),
+    method: str = option("kmeans, mixture (of words alone) or agglomerative", "kmeans"),
     project: Project = FOLDER,
 ) -> View:
     """Propose daughters of a category, from the documents in it."""

@@ -32,12 +32,15 @@ from classmark.validation import Seed
 
 if TYPE_CHECKING:
     from classmark.datasets.dataset import Dataset
+    from classmark.index.dense import DenseIndex
+    from classmark.index.fusion import HybridQuestion
     from classmark.index.index import Index
     from classmark.index.search import BaseSearcher, Hit, How, Searcher
 
 
 DEPTH = 1000
 BATCH = 256  # queries answered in one call
+WEIGHTS = (0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)  # of meaning
 Run = dict[str, dict[str, float]]
 
 
@@ -45,13 +48,15 @@ Run = dict[str, dict[str, float]]
 class JudgedQueries:
     """Queries as analysed terms, and the grades of documents for them.
 
-    queries : query → terms, repeats counting;  qrels : query → document → grade.
+    queries : query → terms, repeats counting;  qrels : query → document → grade;
+    texts : query → as it was written.
     """
 
     name: str
     searcher: Searcher
     queries: Mapping[str, Sequence[str]]
     qrels: Mapping[str, Mapping[str, float]]
+    texts: Mapping[str, str]
 
     def only(self, ids: Sequence[str]) -> JudgedQueries:
         """Keep some of the queries."""
@@ -59,6 +64,7 @@ class JudgedQueries:
             self,
             queries={id_: self.queries[id_] for id_ in ids},
             qrels={id_: self.qrels[id_] for id_ in ids},
+            texts={id_: self.texts[id_] for id_ in ids},
         )
 
     def halves(self, seed: Seed = 0) -> tuple[JudgedQueries, JudgedQueries]:
@@ -83,9 +89,9 @@ def judged_queries(
             f"{len(qrels)} queries are there): give queries and judgments with the "
             "same ids"
         )
-    return JudgedQueries(
-        name, index.searcher, terms, {id_: qrels[id_] for id_ in terms}
-    )
+    grades = {id_: qrels[id_] for id_ in terms}
+    texts = {id_: queries[id_] for id_ in terms}
+    return JudgedQueries(name, index.searcher, terms, grades, texts)
 
 
 @contextmanager
@@ -146,6 +152,53 @@ def answer_queries(
         id_: {hit.id: hit.score for hit in best}
         for id_, best in zip(queries, answers, strict=True)
     }
+
+
+def hybrid_questions(
+    judged: JudgedQueries, dense: DenseIndex, choice: Choice = ("bm25", {})
+) -> dict[str, HybridQuestion]:
+    """Make every query ready to be answered by words and meaning.
+
+    dense : the documents' vectors, by the numbers of the searcher.
+    """
+    from classmark.index.fusion import HybridQuestion
+
+    vectors = dense.encode([judged.texts[id_] for id_ in judged.queries])
+    searcher, how = judged.searcher, (choice, None, None)
+    return {
+        id_: HybridQuestion(searcher.question(terms, how), dense, vector)
+        for (id_, terms), vector in zip(judged.queries.items(), vectors, strict=True)
+    }
+
+
+def run_hybrid(
+    questions: Mapping[str, HybridQuestion], weight: float | None, k: int = DEPTH
+) -> Run:
+    """Answer by words and ``weight`` times meaning; None: by reciprocal ranks."""
+    return {
+        id_: {hit.id: hit.score for hit in each.with_weight(weight).answer(k)}
+        for id_, each in questions.items()
+    }
+
+
+def learn_weight(
+    judged: JudgedQueries,
+    questions: Mapping[str, HybridQuestion],
+    weights: Sequence[float] = WEIGHTS,
+    name: str = "ndcg@10",
+) -> list[Trial]:
+    """Try weights of meaning on judged queries; ``best_of`` is what they teach.
+
+    The score is linear and has one parameter, so the measure itself is maximised, not
+    a bound of it. Lists are looked up once. Only the first ten documents are ordered
+    where the measure sees no more.
+    """
+    k = parse(name).cutoff or DEPTH
+    trials = []
+    for weight in track(weights, "weight of meaning", len(weights)):
+        values = measure(judged, run_hybrid(questions, weight, k), [name])[name]
+        trials.append(Trial({"weight": weight}, float(values.mean())))
+    return trials
 
 
 def measure(judged: JudgedQueries, run: Run, names: Sequence[str]) -> dict[str, Floats]:

@@ -360,8 +360,11 @@ class ExampleQuery(Estimator):
         order = np.argsort(-scores, kind="stable")
         return order if k is None else order[:k]
 
-    def cut(self, terms: int) -> Self:
+    def cut(self, terms: int, of: int | None = None) -> Self:
         """A copy that keeps the heaviest weights, so many of them.
+
+        of : only among the first so many columns: the others, such as those of meaning,
+        are kept.
 
         >>> whole = ExampleQuery("centroid").fit([[0.8, 0.6]])
         >>> whole.cut(1).coef_.tolist()
@@ -371,8 +374,9 @@ class ExampleQuery(Estimator):
         if terms < 1:
             raise Mistake(f"terms is {terms}: keep at least one")
         weights = self.coef_.copy()
-        if terms < self.nonzero_:
-            weights[np.argsort(-np.abs(weights), kind="stable")[terms:]] = 0.0
+        first = weights[:of]
+        if terms < np.count_nonzero(first):
+            first[np.argsort(-np.abs(first), kind="stable")[terms:]] = 0.0
         shorter = copy(self)
         shorter._history = []  # noqa: SLF001 (a copy of this one)
         shorter._show(self._learned._replace(weights=weights))  # noqa: SLF001

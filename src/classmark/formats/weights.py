@@ -24,7 +24,7 @@ from classmark.problems import Mistake, UnreadableFile
 
 FORMAT = "classmark query 1"
 HEADER = ("term", "weight")
-FACTS = ("format", "analyzer", "weighting", "norm", "method", "C")
+FACTS = ("format", "analyzer", "weighting", "norm", "method", "C", "meaning")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,8 @@ class QueryWeights:
     """Term → weight, and what the terms and weights mean.
 
     analyzer, weighting, norm : how a text becomes a vector;  method, C : how the query
-    was learned.
+    was learned;  meaning : its share of the query, which has no terms and is not here;
+    None for words alone.
     """
 
     analyzer: str
@@ -41,6 +42,7 @@ class QueryWeights:
     method: str = ""
     C: float | None = None
     weights: Mapping[str, float] = field(default_factory=dict)
+    meaning: float | None = None
 
 
 def write_weights(query: QueryWeights, path: Path | str) -> int:
@@ -65,23 +67,26 @@ def write_weights(query: QueryWeights, path: Path | str) -> int:
 def read_weights(path: Path | str) -> QueryWeights:
     """Read what ``write_weights`` wrote, or somebody by hand."""
     facts, weights = (_json if Path(path).suffix == ".json" else _tsv)(path)
+    place = FilePlace(path, 1)
     if facts.get("format") != FORMAT:
-        FilePlace(path, 1).refuse(
-            f"not {FORMAT!r}: write it with classmark like --weights FILE"
-        )
+        place.refuse(f"not {FORMAT!r}: write it with classmark like --weights FILE")
     for name in ("analyzer", "weighting"):
         if not facts.get(name):
             raise UnreadableFile(path, 1, f"it does not say its {name}: add it")
     if not weights:
         raise UnreadableFile(path, None, "it has no weights: give a term and a weight")
-    cost = facts.get("C")
+    cost, meaning = (
+        None if (fact := facts.get(name)) is None else place.finite(fact, name)
+        for name in ("C", "meaning")
+    )
     return QueryWeights(
         str(facts["analyzer"]),
         str(facts["weighting"]),
         str(facts.get("norm", "l2")),
         str(facts.get("method", "")),
-        None if cost is None else FilePlace(path, 1).finite(cost, "C"),
+        cost,
         weights,
+        meaning,
     )
 
 

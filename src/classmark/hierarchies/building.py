@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from classmark.arrays import Ints, Rows, rows_from, take
+from classmark.arrays import Ints, Rows, keep_columns, rows_from, take
 from classmark.clusters.agglomerative import Agglomerative
 from classmark.clusters.kmeans import SphericalKMeans, name_clusters
 from classmark.hierarchies.flat import owners_of
@@ -72,7 +72,8 @@ def group_categories(
     by : "content", spherical k-means over prototypes, the sums of the categories'
     documents [DhillonModha01]; "co-occurrence", Ward's merging of the sets of their
     documents, whose cosine is |A ∩ B| / √(|A||B|) [Ward63]: for documents of several
-    categories.  feature_names : of the columns of X, for the terms of the groups.
+    categories.  feature_names : of the columns of X, for the terms of the groups; or of
+    the first ones, where those behind them are no terms, as columns of meaning are.
 
     A set of n categories is parted into min(branching, ⌈n / branching⌉); a category
     that is alone in its part stays beside the groups, as do, at the top, those
@@ -170,8 +171,12 @@ class _Groups:
     ) -> tuple[tuple[str, ...], ...]:
         """The weightiest terms of each group among its sisters; none without names."""
         terms: list[tuple[str, ...]] = [()] * len(self.parents)
-        for some, labels, groups in self.parted if names is not None else ():
-            named = name_clusters(take(content, some), labels, names or (), TERMS)
+        if names is None:
+            return tuple(terms)
+        if len(names) < content.width:
+            content = keep_columns(content, np.arange(len(names)))
+        for some, labels, groups in self.parted:
+            named = name_clusters(take(content, some), labels, names, TERMS)
             for label, group in groups.items():
                 terms[group] = named[label]
         return tuple(terms)

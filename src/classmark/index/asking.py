@@ -357,6 +357,29 @@ def members_of(context: QueryContext) -> Bools | None:
     return members
 
 
+def filter_of(context: QueryContext) -> Bools | None:
+    """Say which items a query does not rule out; None: all that are alive.
+
+    Those it describes, but where some words may be there and none must, documents that
+    have none of them are not ruled out either.
+    """
+    tree = context.tree
+    if not isinstance(tree, Group):
+        return members_of(context)
+    signs = {c.sign for c in tree.clauses}
+    if "+" in signs or not any(
+        not c.sign and isinstance(c.part, Word) for c in tree.clauses
+    ):
+        return members_of(context)
+    rest = tuple(c for c in tree.clauses if c.sign)
+    documents = _of_group(context, rest) if rest else None
+    if documents is None:
+        return None
+    members = np.zeros(next(iter(context.fields.values())).n_items, np.bool_)
+    members[documents] = True
+    return members
+
+
 def _is_plain(node: Node) -> bool:
     """Say whether a query's words alone tell which documents it describes."""
     if isinstance(node, Group):

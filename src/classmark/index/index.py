@@ -310,18 +310,13 @@ class Index(OpenIndex):
         options : ``model``, ``feedback`` and what ``search`` takes: see
             ``classmark.index.asking``.
         """
-        return ask(self.searcher, self._context(query), k, **options)
+        return ask(self.searcher, context_of(self, query), k, **options)
 
     def question(
         self, query: str, model: str | None = None, **options: Any
     ) -> Question:
         """Make a query as people type it ready: to be answered, and explained."""
-        return question(self.searcher, self._context(query), model, **options)
-
-    def _context(self, query: str) -> QueryContext:
-        """Return a query with the fields, analyzer and positions it is read by."""
-        fields = {name: each.field for name, each in self.searcher.fields.items()}
-        return QueryContext(query, fields, self.analyzer, self.has_positions)
+        return question(self.searcher, context_of(self, query), model, **options)
 
     @property
     def searcher(self) -> Searcher:
@@ -436,3 +431,9 @@ class Index(OpenIndex):
     def _go_on(self) -> None:
         if self.merging == "background" and not self._is_closed:
             self._merger.start()
+
+
+def context_of(index: Index, query: str) -> QueryContext:
+    """Return a query with the fields, analyzer and positions it is read by."""
+    fields = {name: each.field for name, each in index.searcher.fields.items()}
+    return QueryContext(query, fields, index.analyzer, index.has_positions)

@@ -343,3 +343,17 @@ def _width(character: str) -> int:
     if combining(character):
         return 0
     return 2 if east_asian_width(character) in "WF" else 1
+
+
+def positive_texts(node: Node | None) -> list[str]:
+    """Return what a query says, words that must not be there left out."""
+    if node is None:
+        return []
+    if isinstance(node, Leaf):
+        return [node.text]
+    if isinstance(node, Group):
+        return [
+            t for c in node.clauses if c.sign != "-" for t in positive_texts(c.part)
+        ]
+    parts = getattr(node, "parts", ())
+    return [text for part in parts for text in positive_texts(part)]

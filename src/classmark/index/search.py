@@ -330,7 +330,7 @@ class Searcher(BaseSearcher):
         self.fields = {name: Prepared(field) for name, field in fields_by_name.items()}
         self.names = names
         first = next(iter(self.fields.values()))
-        self.n_items, self._alive = first.field.n_items, first.alive
+        self.n_items, self.alive = first.field.n_items, first.alive
         self._only = first if len(self.fields) == 1 else None
         self._scratch: list[Scratch] = []
 
@@ -463,7 +463,7 @@ class Searcher(BaseSearcher):
         """
         k = min(k, self.n_items)
         items, scores = np.empty(k, np.int64), np.empty(k)
-        alive = self._alive if members is None else frozen(members, np.bool_)
+        alive = self.alive if members is None else frozen(members, np.bool_)
         final = Final(alive, document_parts, 1.0, offset)
         n = select_all(sums, False, final, Heap(items, scores))
         return items[:n], scores[:n]

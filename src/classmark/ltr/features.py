@@ -6,7 +6,8 @@ Statistics are those of the items that are alive.
 On each side there are the features of the list f1 … f6, with |C| its tokens, and for f2
 and f5 also with the document's length in place of |C| [Cao06]; the score of every
 retrieval model (f7 is ``cosine``, the language models are ``jm`` and ``dirichlet``),
-the length, and how many terms match. Feedback scores are those of longer queries.
+the length, and how many terms match. Feedback scores are those of longer queries. Where
+vectors are given, ``meaning`` is the cosine of query and document.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 
 from classmark.arrays import Array, Floats, Ints
 from classmark.evaluation.retrieval import tally
+from classmark.index.dense import DenseIndex
 from classmark.index.feedback import expand, feedback_from, main_field
 from classmark.index.index import Index
 from classmark.index.kernels_models import constants, document_parts, score_items
@@ -31,13 +33,14 @@ from classmark.index.kernels_models import features as document_features
 from classmark.index.models import MODELS, Choice, Prepared, frozen, resolve
 from classmark.index.search import Searcher, top_documents
 from classmark.ltr.nonlinear import SCORES, threshold_parts
+from classmark.meaning.sources import MeaningFacts
 from classmark.problems import DamagedFolder, Mistake, worded
 from classmark.storage import open_folder, save
 
 Parameters = Mapping[str, Mapping[str, float]]
 Longer = tuple[str, str, Mapping[str, float]]
 
-ALL, PAGERANK = "all", "pagerank"
+ALL, PAGERANK, MEANING = "all", "pagerank", "meaning"
 COUNTED = ("f1", "f2", "f3", "f4", "f5", "f6", "f2 by length", "f5 by length")
 PLAIN = (*COUNTED, "length", "matched")
 FEEDBACK = (
@@ -54,19 +57,21 @@ class Recipe(NamedTuple):
     """Which features: the models with their parameters, feedback, links.
 
     models : name → parameters;  feedback : (model, kind, parameters) of each score of a
-    longer query;  pagerank : whether the documents' PageRank is among them.
+    longer query;  pagerank : whether the documents' PageRank is among them;  meaning :
+    which vectors' cosine of query and document is, if any.
     """
 
     models: Parameters = DEFAULTS
     feedback: tuple[Longer, ...] = USUAL
     pagerank: bool = False
+    meaning: MeaningFacts | None = None
 
 
 class PairFeatures:
     """Computes the features of (query, document) pairs over one index.
 
-    index : an Index, or a Searcher;  pagerank : of each item by its number, where the
-    recipe asks for it.
+    index : an Index, or a Searcher;  pagerank : of each item by its number, dense : its
+    vector of meaning, where the recipe asks for them.
     """
 
     def __init__(
@@ -75,6 +80,7 @@ class PairFeatures:
         recipe: Recipe | None = None,
         *,
         pagerank: Floats | None = None,
+        dense: DenseIndex | None = None,
     ) -> None:
         self.recipe = Recipe() if recipe is None else recipe
         self.searcher = index if isinstance(index, Searcher) else index.searcher
@@ -89,6 +95,9 @@ class PairFeatures:
         if self.recipe.pagerank and pagerank is None:
             raise Mistake("pagerank is needed: give that of each item")
         self.pagerank = pagerank if self.recipe.pagerank else None
+        self.dense = None
+        if self.recipe.meaning is not None:
+            self.dense = same_vectors(dense, self.recipe.meaning)
         self.names = (
             *(
                 f"{name}.{each}"
@@ -97,12 +106,14 @@ class PairFeatures:
             ),
             *(f"{model}+{kind}" for model, kind, _ in self.recipe.feedback),
             *([] if self.pagerank is None else [PAGERANK]),
+            *([] if self.dense is None else [MEANING]),
         )
 
-    def of(self, query: Mapping[str, float], items: Ints) -> Floats:
+    def of(self, query: Mapping[str, float], items: Ints, text: str = "") -> Floats:
         """Return the features of some items, shape (items, names).
 
-        query : analysed term → how often it is asked for.
+        query : analysed term → how often it is asked for;  text : the query as it was
+        written, for its meaning.
         """
         columns: list[Floats] = []
         for side in self.sides.values():
@@ -126,11 +137,25 @@ class PairFeatures:
             columns.append(side.scores(side.matches(longer, items), items, choice))
         if self.pagerank is not None:
             columns.append(np.log(self.pagerank[items]))
+        if self.dense is not None:
+            (vector,) = self.dense.encode([text])
+            columns.append(self.dense.cosines(vector, items))
         return np.column_stack(columns)
 
     def _models(self, side: Side) -> list[str]:
         several = len(side.fields) > 1
         return [name for name in self.recipe.models if not (several and name == COSINE)]
+
+
+def same_vectors(dense: DenseIndex | None, facts: MeaningFacts) -> DenseIndex:
+    """Refuse vectors that are not those the features were made with, or missing."""
+    if dense is None or dense.facts != facts:
+        other = "" if dense is None else f", not {dense.facts or 'unnamed ones'}"
+        raise Mistake(
+            f"the vectors of {facts} are needed{other}: give them, or "
+            f"{worded('train one again with classmark rank train')}"
+        )
+    return dense
 
 
 def counted(
@@ -334,9 +359,14 @@ class Reranker:
             f"{worded('search with --ranker none')}"
         )
 
-    def features(self, index: Index, pagerank: Floats | None = None) -> PairFeatures:
+    def features(
+        self,
+        index: Index,
+        pagerank: Floats | None = None,
+        dense: DenseIndex | None = None,
+    ) -> PairFeatures:
         """Return the computation of this ranker's features over an index."""
-        features = PairFeatures(index, self.recipe, pagerank=pagerank)
+        features = PairFeatures(index, self.recipe, pagerank=pagerank, dense=dense)
         if features.names != self.names:
             raise Mistake(
                 "the features of this version are not those the ranker was taught with:"
@@ -402,6 +432,7 @@ def save_reranker(ranker: Reranker, folder: Path) -> None:
         "models": [[name, dict(each)] for name, each in ranker.recipe.models.items()],
         "feedback": [[*names, dict(each)] for *names, each in ranker.recipe.feedback],
         "pagerank": ranker.recipe.pagerank,
+        "meaning": ranker.recipe.meaning,
         "first": [model, dict(parameters)],
         "facts": json.dumps(ranker.facts),
     }
@@ -418,6 +449,7 @@ def open_reranker(folder: Path) -> Reranker:
     settings = saved.settings
     weights = np.array(saved.arrays["weights"])
     trees = saved.arrays["trees"].tobytes().decode()
+    facts = settings.get("meaning")
     flat = not trees and settings["learner"] not in SCORES
     if flat and len(weights) != len(settings["names"]):
         raise DamagedFolder(
@@ -432,6 +464,7 @@ def open_reranker(folder: Path) -> Reranker:
             dict(settings["models"]),
             tuple((model, kind, each) for model, kind, each in settings["feedback"]),
             settings["pagerank"],
+            None if facts is None else MeaningFacts(*facts),
         ),
         (settings["first"][0], settings["first"][1]),
         settings["depth"],

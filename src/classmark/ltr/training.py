@@ -33,6 +33,7 @@ from classmark.evaluation.retrieval import (
     tally,
 )
 from classmark.formats.svmlight import JudgedRows
+from classmark.index.dense import DenseIndex
 from classmark.index.feedback import feedback_from
 from classmark.index.models import MODELS, Choice
 from classmark.ltr.features import FEEDBACK, Longer, PairFeatures, Recipe, minmax
@@ -146,7 +147,7 @@ def candidates_of(
         )
         ids = tuple(hit.id for hit in hits)
         items = np.array([hit.number for hit in hits[:depth]], np.int64)
-        raw = features.of(tally(terms), items)
+        raw = features.of(tally(terms), items, judged.texts[query])
         judgments = judged.qrels.get(query, {})
         grades = np.array([judgments.get(id_, 0.0) for id_ in ids[:depth]], np.float64)
         blocks[query] = QueryCandidates(ids, raw, minmax(raw), grades)
@@ -301,11 +302,18 @@ def tune_models(
 
 
 def gather(
-    judged: JudgedQueries, tuned: Tuned, *, pagerank: Floats | None = None
+    judged: JudgedQueries,
+    tuned: Tuned,
+    *,
+    pagerank: Floats | None = None,
+    dense: DenseIndex | None = None,
 ) -> Candidates:
     """Make the features of all queries' candidates, the models being tuned."""
-    recipe = Recipe(tuned.models, tuned.feedback, pagerank is not None)
-    features = PairFeatures(judged.searcher, recipe, pagerank=pagerank)
+    meaning = None if dense is None else dense.facts
+    if dense is not None and meaning is None:
+        raise Mistake("vectors without their source cannot be a feature: give source=…")
+    recipe = Recipe(tuned.models, tuned.feedback, pagerank is not None, meaning)
+    features = PairFeatures(judged.searcher, recipe, pagerank=pagerank, dense=dense)
     return candidates_of(judged, features, tuned.choice)
 
 
@@ -422,10 +430,11 @@ def prepare(
     parting: Parting,
     name: str = MEASURES[0],
     pagerank: Floats | None = None,
+    dense: DenseIndex | None = None,
 ) -> tuple[Tuned, Candidates]:
     """Tune the models on the taught queries, and make the features of all queries."""
     tuned = tune_models(judged.only(parting.taught), name)
-    return tuned, gather(judged, tuned, pagerank=pagerank)
+    return tuned, gather(judged, tuned, pagerank=pagerank, dense=dense)
 
 
 def learn(

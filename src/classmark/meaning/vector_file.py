@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import time
 import zlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -107,6 +107,22 @@ class VectorFile(MeaningSource):
     def size(self) -> int:
         """Bytes on disk."""
         return sum(path.stat().st_size for path in self._paths if path.exists())
+
+    @property
+    def table(self) -> NDArray[np.float16]:
+        """The stored vectors where they lie, shape (vectors, dimension)."""
+        return self._table
+
+    def rows(self, texts: Iterable[str]) -> NDArray[np.int64]:
+        """Where the vector of each text lies in ``table``; −1: it is not stored.
+
+        Each of them is compared with its checksum.
+        """
+        keys = [text_key(text) for text in texts]
+        for key in keys:
+            if key in self._rows:
+                self._stored(key)
+        return np.array([self._rows.get(key, -1) for key in keys], np.int64)
 
     def compute(self, texts: Collection[str]) -> ComputedVectors:
         """Compute and store the vectors that are missing.

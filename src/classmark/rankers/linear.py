@@ -53,17 +53,22 @@ class Evidence:
         """The sum of the parts."""
         return float(self.parts.sum())
 
-    def split(self, column: int) -> tuple[Evidence, Evidence]:
-        """The features before a column, and those from it on.
+    def split(self, columns: int | slice) -> tuple[Evidence, Evidence]:
+        """The features outside a range of columns, and those in it.
 
-        At the number of words this tells words from meaning (``Vectorizer``).
+        A number stands for all columns from it on. The ``meaning_columns`` of a
+        vectorizer tell words from meaning.
 
-        >>> both = Evidence(np.array([0, 7]), np.array([0.5, 0.25])).split(3)
-        >>> [side.total for side in both]
-        [0.5, 0.25]
+        >>> evidence = Evidence(np.array([0, 7, 9]), np.array([0.5, 0.25, 2.0]))
+        >>> [side.total for side in evidence.split(3)]
+        [0.5, 2.25]
+        >>> [side.total for side in evidence.split(slice(3, 8))]
+        [2.5, 0.25]
         """
-        is_before = self.features < column
-        sides = (is_before, ~is_before)
+        if not isinstance(columns, slice):
+            columns = slice(columns, np.inf)
+        is_in = (self.features >= columns.start) & (self.features < columns.stop)
+        sides = (~is_in, is_in)
         first, rest = (Evidence(self.features[s], self.parts[s]) for s in sides)
         return first, rest
 
@@ -98,8 +103,11 @@ class LinearRanker(Estimator, ABC):
 
     @property
     def weighs_columns(self) -> bool:
-        """Whether its weights, and its evidence, are of the columns of X."""
-        return True
+        """Whether its weights, and its evidence, are of the columns of X.
+
+        With a kernel it has neither.
+        """
+        return getattr(self, "kernel", None) is None
 
     _needs_y = True
     weights_: Floats | Csr

@@ -46,8 +46,7 @@ def weigh_meaning(
     block = vectorizer.meaning_
     if block is None:
         return X, ranker
-    rows = rows_from(X)
-    first = rows.width - block.facts.dimension
+    rows, first = rows_from(X), vectorizer.meaning_columns.start
     weight = choose_weight(ranker, rows, Y, first, block.weight)
     vectorizer.meaning_ = replace(block, weight=weight)
     factor = weight / block.weight

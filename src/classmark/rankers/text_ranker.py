@@ -55,6 +55,7 @@ LEARNERS: dict[str, type[LinearRanker]] = {
 }
 SPARSE = ("weights_values", "weights_columns", "weights_starts", "weights_shape")
 Labelling = PreferenceGraph | Sequence[int]
+WeighedWords = tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,9 @@ class Suggestion:
     """A category for a document, its place and score, and the terms behind it.
 
     probability : None where the scores are not calibrated;  belongs : whether the score
-    is above the category's threshold, None where the ranker has learned none.
+    is above the category's threshold, None where the ranker has learned none;  parts :
+    what words and what meaning add, None for words alone and where no terms are asked
+    for.
     """
 
     category: str
@@ -72,6 +75,7 @@ class Suggestion:
     against: tuple[tuple[str, float], ...] = ()
     probability: float | None = None
     belongs: bool | None = None
+    parts: ScoreParts | None = None
 
 
 class ScoreParts(NamedTuple):
@@ -172,39 +176,56 @@ class TextRanker:
         limits, suggestions = self.ranker.limits, []
         for place, at in enumerate(best_of(scores[shown], k), start=1):
             category = shown[at]
-            favour, against = self._sides(X, int(category), terms, read)
+            favour, against, parts = self._reasons(X, int(category), terms, read)
             name, score = self.categories[category], float(scores[category])
             chance = None if likely is None else float(likely[0, at])
             belongs = None if limits is None else bool(score > limits[category])
             suggestions.append(
-                Suggestion(name, place, score, favour, against, chance, belongs)
+                Suggestion(name, place, score, favour, against, chance, belongs, parts)
             )
         return suggestions
 
-    def _sides(
+    def _reasons(
         self, X: Any, category: int, terms: int, read: Mapping[int, str]
-    ) -> tuple[tuple[tuple[str, float], ...], ...]:
-        """The strongest words for a category, and against it; h7: a feature's own."""
+    ) -> tuple[WeighedWords, WeighedWords, ScoreParts | None]:
+        """The strongest words for a category and against it, and the score's parts.
+
+        h7: a feature's own.
+        """
         if not terms:
-            return (), ()
-        evidence = self.ranker.evidence(X, category)
+            return (), (), None
+        evidence, parts = self.ranker.evidence(X, category), None
         named: Callable[[int], str] = "h{}".format
         if self.ranker.weighs_columns:
-            evidence, _ = evidence.split(len(self.vectorizer.vocabulary_))
+            evidence, meaning = evidence.split(self.vectorizer.meaning_columns)
             named = read.__getitem__
-        sides = evidence.strongest(terms)
-        return tuple(tuple((named(j), part) for j, part in side) for side in sides)
+            if self.has_meaning:
+                parts = ScoreParts(evidence.total, meaning.total)
+        favour, against = (
+            tuple((named(j), part) for j, part in side)
+            for side in evidence.strongest(terms)
+        )
+        return favour, against, parts
 
     def score_parts(self, text: str, category: str) -> ScoreParts:
         """What words and what meaning add to a category's score, for one text."""
+        self.require_ranked(category)
+        X = self.vectorizer.rows([text])
+        evidence = self.ranker.evidence(X, self.categories.index(category))
+        sides = evidence.split(self.vectorizer.meaning_columns)
+        return ScoreParts(*(side.total for side in sides))
+
+    @property
+    def has_meaning(self) -> bool:
+        """Whether texts are more than words to it."""
+        return self.vectorizer.meaning_ is not None
+
+    def require_ranked(self, category: str) -> None:
+        """Refuse a category that is not among the ranker's."""
         if category not in self.categories:
             raise Mistake(
                 f"category {category!r} is not ranked: give one of categories"
             )
-        X = self.vectorizer.rows([text])
-        evidence = self.ranker.evidence(X, self.categories.index(category))
-        sides = evidence.split(len(self.vectorizer.vocabulary_))
-        return ScoreParts(*(side.total for side in sides))
 
     def _words_behind(self, text: str) -> dict[int, str]:
         """Column → the first word of the text in it: what people recognise."""
@@ -255,9 +276,16 @@ class TextRanker:
 
     @classmethod
     def from_arrays(
-        cls, saved: SavedFolder, vectorizer: Any, ranker: LinearRanker
+        cls,
+        saved: SavedFolder,
+        vectorizer: Any,
+        ranker: LinearRanker,
+        meaning: TextEncoder | None = None,
     ) -> TextRanker:
-        """What :meth:`to_arrays` described; vectorizer : the class of it."""
+        """What :meth:`to_arrays` described; vectorizer : the class of it.
+
+        meaning : the source of its vectors, if it learned with one; another is refused.
+        """
         arrays, settings = saved.arrays, saved.settings
         words = with_prefix("vectorizer_", arrays)
         names = unpack_strings(arrays["categories"], arrays["categories_ends"])
@@ -267,6 +295,7 @@ class TextRanker:
         if (calibrator := settings.get("calibrator")) is not None:
             learned = with_prefix("calibrator_", arrays)
             opened.calibrator = cls.calibrated_by.from_arrays(learned, calibrator)
+        opened.vectorizer.use_meaning(meaning)
         return opened
 
     @classmethod
@@ -294,10 +323,7 @@ class TextRanker:
             ranker.weights_ = weights
         ranker.thresholds_ = saved.arrays.get("thresholds")
         ranker.supports = with_prefix("supports_", saved.arrays)
-        opened = cls.from_arrays(saved, Vectorizer, ranker)
-        if isinstance(opened.vectorizer, Vectorizer):
-            opened.vectorizer.use_meaning(meaning)
-        return opened
+        return cls.from_arrays(saved, Vectorizer, ranker, meaning)
 
 
 class LiveTextRanker:
@@ -326,6 +352,9 @@ class LiveTextRanker:
         self.handles: dict[str, int] = {}
         if ranker.live_ is None:
             ranker.begin_stream()
+        if vectorizer.meaning is not None:  # its columns are there before any text
+            self.dual.grow(vectorizer.n_features, 0)
+            ranker.show_stream()
 
     @classmethod
     def start(cls, trained: TextRanker, ids: Iterable[str]) -> LiveTextRanker:
@@ -430,8 +459,11 @@ class LiveTextRanker:
         return SavedFolder(LIVE_FORMAT, VERSION, stored, described)
 
     @staticmethod
-    def open_to_rank(folder: Path) -> TextRanker:
-        """What a saved folder ranks by: the same scores, and nothing to learn with."""
+    def open_to_rank(folder: Path, meaning: TextEncoder | None = None) -> TextRanker:
+        """What a saved folder ranks by: the same scores, and nothing to learn with.
+
+        meaning : the source of its vectors, if it learned with one; another is refused.
+        """
         saved = open_folder(folder, LIVE_FORMAT, VERSION)
         dual = with_prefix("dual_", saved.arrays)
         name, how = saved.settings.get("learner", "plm"), saved.settings["parameters"]
@@ -443,15 +475,22 @@ class LiveTextRanker:
             ranker = FixedRanker(weights, hidden, learned.limits)
             if not learned.orders_scores:
                 ranker.thresholds_ = learned.thresholds_
-        return TextRanker.from_arrays(saved, FixedVectorizer, ranker)
+        return TextRanker.from_arrays(saved, FixedVectorizer, ranker, meaning)
 
     @classmethod
-    def open(cls, folder: Path) -> tuple[LiveTextRanker, dict[str, Any]]:
-        """Open a saved folder; return it and the facts kept beside it."""
-        return cls.from_arrays(open_folder(folder, LIVE_FORMAT, VERSION))
+    def open(
+        cls, folder: Path, meaning: TextEncoder | None = None
+    ) -> tuple[LiveTextRanker, dict[str, Any]]:
+        """Open a saved folder; return it and the facts kept beside it.
+
+        meaning : the source of its vectors, if it learned with one; another is refused.
+        """
+        return cls.from_arrays(open_folder(folder, LIVE_FORMAT, VERSION), meaning)
 
     @classmethod
-    def from_arrays(cls, saved: SavedFolder) -> tuple[LiveTextRanker, dict[str, Any]]:
+    def from_arrays(
+        cls, saved: SavedFolder, meaning: TextEncoder | None = None
+    ) -> tuple[LiveTextRanker, dict[str, Any]]:
         """What :meth:`to_arrays` described, and the facts beside it."""
         name, parameters = (
             saved.settings.get("learner", "plm"),
@@ -459,7 +498,7 @@ class LiveTextRanker:
         )
         ranker: Any = learner(name, **parameters)
         ranker.open_stream(with_prefix("dual_", saved.arrays))
-        model: Any = TextRanker.from_arrays(saved, LiveVectorizer, ranker)
+        model: Any = TextRanker.from_arrays(saved, LiveVectorizer, ranker, meaning)
         opened = cls(model.vectorizer, ranker, model.categories)
         opened.model.calibrator = model.calibrator
         ids = unpack_strings(saved.arrays["ids"], saved.arrays["ids_ends"])

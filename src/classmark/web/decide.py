@@ -29,6 +29,7 @@ from classmark.workbench.deciding.sheet import (
     notes_on,
 )
 from classmark.workbench.deciding.similar import Alike, alike, nearly_same
+from classmark.workbench.deciding.why import MeaningReasons, meaning_reasons
 from classmark.workbench.results import Explained
 from classmark.workbench.store.log import now
 from classmark.workbench.team.agreement import to_read_again
@@ -150,6 +151,14 @@ def choice_part(me: Reader, document: str, category: str) -> HTMLResponse:
         raise Mistake(f"there is no category {category!r}: search for another")
     choice = choice_of(me.desk, me.desk.store.record(document), category)
     return fragment("decide_part.html", choice=choice)
+
+
+@pages.get("/why")
+def why_part(me: Reader, document: str, category: str) -> HTMLResponse:
+    """The sentences and documents whose meaning speaks for a category."""
+    text = me.desk.text_of(me.desk.store.record(document))
+    (reasons,) = meaning_reasons(me.desk, text, [category], document)
+    return fragment("decide_why.html", reasons=reasons)
 
 
 @pages.get("/alike")
@@ -421,7 +430,7 @@ def sheet(me: Reader, document: fields.InPath, *, blind: Blind = False) -> Sheet
 
 @api.get("/similar/{document:path}", responses=fields.MISSING, response_model=Similar)
 def similar(me: Reader, document: fields.InPath, top: Few = 6) -> Any:
-    """The documents whose words are most like those of one."""
+    """The documents most like one, by words, and by meaning where it has vectors."""
     fields.require_document(me.desk, document)
     return {"similar": alike(me.desk, document, top)}
 
@@ -431,7 +440,11 @@ class SuggestOptions(fields.Body):
 
     top: int = Field(5, ge=1, le=100, description="how many categories")
     why: int = Field(
-        0, ge=0, le=50, description="so many words for and against each; 0: none"
+        0,
+        ge=0,
+        le=50,
+        description="so many words for and against each, and the parts of words and "
+        "meaning; 0: none",
     )
     min_probability: Annotated[float, Field(ge=0, le=1)] | None = Field(
         None, description="leave out what is less likely; needs a calibrated model"
@@ -453,6 +466,12 @@ class TextOrDocument(fields.Body):
 
 class SuggestBody(SuggestOptions, TextOrDocument):
     """One text to suggest categories for."""
+
+
+class WhyBody(TextOrDocument):
+    """A text or a document, and the category that is to be explained."""
+
+    category: fields.Id = Field(examples=["local.coast"])
 
 
 class SuggestBatchBody(SuggestOptions):
@@ -492,6 +511,18 @@ def suggest_batch(me: Reader, body: SuggestBatchBody) -> Response:
     texts = (_text_of(me.desk, item) for item in body.items)
     items = [_suggestions(me.desk, t, body) if t.strip() else none for t in texts]
     return fields.as_json(SuggestionBatch.model_validate({"items": items}))
+
+
+@suggest_api.post("/suggest/why", responses=fields.MISSING)
+def why(me: Reader, body: WhyBody) -> MeaningReasons:
+    """The sentences and training documents whose meaning speaks for a category.
+
+    They are looked for when this is called: each sentence is encoded, at most 50.
+    """
+    fields.category_named(me.desk, body.category)
+    text, document = _text_of(me.desk, body), body.document or ""
+    (reasons,) = meaning_reasons(me.desk, text, [body.category], document)
+    return reasons
 
 
 def _text_of(desk: Desk, item: TextOrDocument) -> str:

@@ -309,7 +309,8 @@ fields.answer(
     model_name="Basket",
     doc="""A search as it stands.
 
-    words : the learned query, its heaviest words;  told : how far it is;  advice :
+    words : the learned query, its heaviest words;  meaning : the share of the query
+    that vectors of meaning have, 0 for words alone;  told : how far it is;  advice :
     whether to go on;  stop : it may stop.
     """,
     found=Annotated[list[Candidate], Field(validation_alias="hits")],

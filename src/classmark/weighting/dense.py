@@ -1,15 +1,16 @@
-"""Meaning beside words: the last columns of a row, from a source of vectors."""
+"""Meaning beside words: further columns of a row, from a source of vectors."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from classmark.arrays import Floats, Rows, beside, rows_from
+from classmark.arrays import Array, Floats, Rows, beside, rows_from
+from classmark.estimator import Estimator
 from classmark.meaning.sources import (
     MeaningFacts,
     MeaningSource,
@@ -23,6 +24,7 @@ from classmark.problems import Mistake
 
 AUTO = "auto"  # the weight that is chosen where there is something to rank
 COLUMN = "meaning["  # what the names of its columns begin with; no word does
+RESERVED = "\0"  # begins terms that no analyzer makes
 
 
 def centre_of(vectors: ArrayLike) -> Floats:
@@ -67,6 +69,11 @@ class MeaningBlock:
         return [f"{COLUMN}{number}]" for number in range(self.facts.dimension)]
 
     @property
+    def terms(self) -> list[str]:
+        """What stands for its columns in a growing vocabulary; no text has these."""
+        return [f"{RESERVED}{name}" for name in self.feature_names]
+
+    @property
     def settings(self) -> dict[str, Any]:
         """What is saved beside the centre, fit for JSON."""
         return self.facts._asdict() | {"weight": self.weight}
@@ -77,11 +84,15 @@ class MeaningBlock:
         facts = MeaningFacts(*(settings[name] for name in MeaningFacts._fields))
         return cls(facts, settings["weight"], np.asarray(centre))
 
-    def beside(self, words: Rows, texts: Iterable[str]) -> Rows:
-        """The rows of texts: their words, and then this part."""
+    def vectors(self, texts: Iterable[str]) -> Vectors:
+        """The vectors of texts, as the source makes them; 0 for blank ones."""
         if self.source is None:
             raise self.without_source()
-        return beside(words, self.rows(self.source.encode(texts)))
+        listed = list(texts)
+        vectors = np.zeros((len(listed), self.facts.dimension), np.float32)
+        if written := [at for at, text in enumerate(listed) if text.strip()]:
+            vectors[written] = self.source.encode([listed[at] for at in written])
+        return vectors
 
     def rows(self, vectors: Vectors) -> Rows:
         """The part alone, of texts whose vectors are at hand."""
@@ -95,21 +106,73 @@ class MeaningBlock:
         )
 
 
-def learned(
-    meaning: TextEncoder | None, weight: float | str | None, texts: Iterable[str]
-) -> tuple[MeaningBlock | None, Rows | None]:
-    """Learn the centre of texts; return the part and its rows; None for words alone."""
-    if meaning is None:
-        return None, None
-    source = source_from(meaning)
-    weight = source.weight if weight in {None, AUTO} else weight
-    if isinstance(weight, str) or weight is None or not 0.0 < weight < np.inf:
-        raise Mistake(
-            f"meaning_weight is {weight!r}: give a number over 0, or {AUTO!r}"
-        )
-    vectors = source.encode(texts)
-    block = MeaningBlock(source.facts, float(weight), centre_of(vectors), source)
-    return block, block.rows(vectors)
+class WithMeaning(Estimator):
+    """What vectorizers have in common whose rows may have meaning beside words.
+
+    meaning, meaning_weight : the parameters;  meaning_ : the part beside the words,
+    None for words alone.
+    """
+
+    _unsaved: ClassVar[frozenset[str]] = frozenset({"meaning", "meaning_weight"})
+
+    meaning: TextEncoder | None
+    meaning_weight: float | str | None
+    meaning_: MeaningBlock | None = None
+    vocabulary_: Any
+
+    @property
+    def meaning_columns(self) -> slice:
+        """The columns that are no words; none for words alone."""
+        first, block = self._first_dense, self.meaning_
+        return slice(first, first + (0 if block is None else block.facts.dimension))
+
+    @property
+    def _first_dense(self) -> int:
+        """The column at which meaning begins: behind the words."""
+        return len(self.vocabulary_)
+
+    def use_meaning(self, meaning: TextEncoder | None) -> None:
+        """Make vectors by this source, after ``from_arrays``; refuse another's."""
+        self.meaning_, self.meaning = made_by(self.meaning_, meaning), meaning
+
+    def _dense(self, texts: Iterable[str]) -> Rows | None:
+        """The part of meaning of texts; None for words alone."""
+        block = self.meaning_
+        return None if block is None else block.rows(block.vectors(texts))
+
+    def _beside(self, words: Rows, dense: Rows | None) -> Rows:
+        """Both parts of rows, each in its columns."""
+        if dense is None:
+            return words
+        return beside(words, dense, self.meaning_columns.start)
+
+    def _uncentred(self) -> MeaningBlock | None:
+        """The part as the parameters describe it, with a centre of zeros."""
+        if self.meaning is None:
+            return None
+        source, weight = source_from(self.meaning), self.meaning_weight
+        weight = source.weight if weight in {None, AUTO} else weight
+        if isinstance(weight, str) or weight is None or not 0.0 < weight < np.inf:
+            raise Mistake(
+                f"meaning_weight is {weight!r}: give a number over 0, or {AUTO!r}"
+            )
+        centre = np.zeros(source.dimension)
+        return MeaningBlock(source.facts, float(weight), centre, source)
+
+    def _save_meaning(self, arrays: dict[str, Array], settings: dict[str, Any]) -> None:
+        """Add to what is saved which vectors they are, and their centre."""
+        if self.meaning_ is not None:
+            arrays["meaning_centre"] = self.meaning_.centre
+            settings["meaning"] = self.meaning_.settings
+
+    def _open_meaning(
+        self, arrays: Mapping[str, Array], settings: Mapping[str, Any]
+    ) -> None:
+        """Have what ``_save_meaning`` added; the source is still to come."""
+        if (meaning := settings.get("meaning")) is not None:
+            centre = arrays["meaning_centre"]
+            self.meaning_ = MeaningBlock.from_settings(meaning, centre)
+            self.meaning_weight = meaning["weight"]
 
 
 def made_by(

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import Array, Floats, Ints, Rows, stack
-from classmark.corpus.counting import Statistics
+from classmark.corpus.counting import Statistics, checked
 from classmark.corpus.documents import GrowingVocabulary
 from classmark.problems import Mistake
+from classmark.weighting.dense import RESERVED, MeaningBlock
 from classmark.weighting.vectorizer import (
     FREQUENCIES,
     IN_FORCE,
@@ -58,8 +59,11 @@ class LiveVectorizer(FixedVectorizer):
     ``PreferenceRanker`` every 100: one-error .111. With ln((1 + n) / 2) + 1 from the
     start .112, with 1 for new terms always .116. Never re-weighted: .133, .146, .133.)
 
-    The columns are the terms in the order they came. ``analyzer``, ``weighting``,
-    ``norm`` and ``slope`` are as in ``Vectorizer``; set them before the first text.
+    The columns are the terms in the order they came. All parameters are as in
+    ``Vectorizer``; set them before the first text. Columns of ``meaning`` are reserved
+    at the beginning, and neither counted nor re-weighted: those that a fitted
+    vectorizer has had, with its centre, or else the first, with a centre of zeros:
+    vectors are not centred before there was a training to learn their mean.
 
     >>> live = LiveVectorizer(weighting="count", norm=None)
     >>> live.learn("A hive")
@@ -71,27 +75,23 @@ class LiveVectorizer(FixedVectorizer):
 
     @classmethod
     def start(cls, vectorizer: Vectorizer) -> LiveVectorizer:
-        """Go on from a fitted vectorizer: its columns, statistics and weights.
+        """Go on from a fitted vectorizer: its columns, statistics, weights, meaning.
 
         Terms it had dropped (``min_df`` and the like) are new when they come again, and
         then count in its old texts too: give it ``min_df=1`` if those must not change.
         Where its terms were selected (``Vectorizer.keep``), none are added.
         """
-        if vectorizer.meaning_ is not None:
-            raise Mistake(
-                "a vectorizer with meaning cannot go on text by text: fit it anew, or "
-                "fit one of words alone"
-            )
-        terms = vectorizer.get_feature_names_out().tolist()
+        arrays, settings = vectorizer.to_arrays()
         live = cls(**{name: getattr(vectorizer, name) for name in cls._defaults()})
-        live._begin(GrowingVocabulary(terms), *vectorizer.to_arrays())
-        live.analyzer_ = vectorizer.analyzer_
+        block, terms = vectorizer.meaning_, vectorizer.vocabulary_.terms
+        live._begin(_reserved(block, terms), arrays, settings)
+        live.analyzer_, live.meaning_ = vectorizer.analyzer_, block
         live.reweight()
         return live
 
     @property
     def n_features(self) -> int:
-        """How many terms are known: the columns of a row."""
+        """How many columns a row has: the terms known, and those of meaning."""
         self._ready()
         return len(self.vocabulary_)
 
@@ -110,7 +110,10 @@ class LiveVectorizer(FixedVectorizer):
     def partial_fit(self, texts: Iterable[str]) -> Rows:
         """Learn texts one after the other (held in memory meanwhile); return rows."""
         self._ready()
-        return stack([self._absorbed(block) for block in self._counted(texts)])
+        listed = list(checked(texts))
+        dense = self._dense(listed)  # first: where the source fails, nothing is learned
+        words = stack([self._absorbed(block) for block in self._counted(listed)])
+        return self._beside(words, dense)
 
     def rows(self, texts: Iterable[str]) -> Rows:
         """Weigh texts without learning from them; unknown terms are left out."""
@@ -126,6 +129,8 @@ class LiveVectorizer(FixedVectorizer):
         """
         self._ready()
         if columns is not None:
+            dense = self.meaning_columns
+            columns = columns[(columns < dense.start) | (columns >= dense.stop)]
             counts = next(self._counted([text], learn=False))
             df, cf = (self._held[name][columns] for name in FREQUENCIES)
             times = np.ones(len(columns))
@@ -172,16 +177,22 @@ class LiveVectorizer(FixedVectorizer):
         """
         statistics, width = self.statistics_, self.n_features
         change = np.abs(self._factors(statistics) - self._held["factor"][:width])
+        dense = self.meaning_columns
+        words = width - (dense.stop - dense.start)
         return Drift(
             statistics.documents - self._counter["documents_in_force"],
-            (width - self._counter["terms_in_force"]) / max(width, 1),
+            (width - self._counter["terms_in_force"]) / max(words, 1),
             float(statistics.collection_frequency @ change) / max(statistics.tokens, 1),
         )
 
     def get_feature_names_out(self) -> NDArray[np.object_]:
-        """Return the terms in the order they came: the name of each column."""
+        """Return the terms in the order they came: the name of each column.
+
+        Those of meaning are meaning[0] and so on, as in ``Vectorizer``.
+        """
         self._ready()
-        return np.array(list(self.vocabulary_.number), dtype=object)
+        names = (term.removeprefix(RESERVED) for term in self.vocabulary_.number)
+        return np.array(list(names), dtype=object)
 
     def to_arrays(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """Return the terms and statistics as arrays, and the settings, fit for JSON."""
@@ -191,7 +202,10 @@ class LiveVectorizer(FixedVectorizer):
     def _ready(self) -> None:
         """Begin, if not fitted yet; drop terms that were not learned."""
         if not self.__sklearn_is_fitted__():
-            self._begin(GrowingVocabulary(), {}, {})
+            block = self._uncentred()
+            vocabulary = _reserved(block)
+            self._begin(vocabulary, {}, {"terms_in_force": len(vocabulary)})
+            self.meaning_ = block
         while len(self.vocabulary_) > self._filled:
             self.vocabulary_.number.popitem()
 
@@ -232,3 +246,10 @@ class LiveVectorizer(FixedVectorizer):
         if self.weighting in PLAIN:
             return plain_idf(1, n + 1)
         return smooth_idf(1, n) if "idf" in self.weighting else 1.0
+
+
+def _reserved(
+    block: MeaningBlock | None, terms: Iterable[str] = ()
+) -> GrowingVocabulary:
+    """A vocabulary of terms with the columns of meaning behind them."""
+    return GrowingVocabulary([*terms, *([] if block is None else block.terms)])

@@ -8,6 +8,7 @@ term occurs in the document, ``df`` in how many of the ``n`` documents it occurs
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -20,7 +21,6 @@ from classmark.arrays import (
     Floats,
     Ints,
     Rows,
-    beside,
     cut_runs,
     keep_columns,
     stack,
@@ -33,11 +33,11 @@ from classmark.corpus.counting import (
     statistics,
 )
 from classmark.corpus.documents import GrowingVocabulary, Vocabulary
-from classmark.estimator import Estimator, parameters
+from classmark.estimator import parameters
 from classmark.meaning.sources import TextEncoder
 from classmark.problems import Mistake
 from classmark.text import Analyzer, analyzer_from
-from classmark.weighting.dense import MeaningBlock, learned, made_by
+from classmark.weighting.dense import RESERVED, MeaningBlock, WithMeaning, centre_of
 from classmark.weighting.selection import frequent_terms
 
 WEIGHTINGS = (
@@ -247,7 +247,7 @@ def _per_row(values: Floats, starts: Ints) -> Floats:
 
 
 @parameters()
-class Vectorizer(Estimator):
+class Vectorizer(WithMeaning):
     """Texts become rows of weights, one column per term.
 
     analyzer : an ``Analyzer``, its description, or None for ``Analyzer()``.
@@ -302,7 +302,7 @@ class Vectorizer(Estimator):
         texts = self._several(texts)
         words = self._weighted(self._learn(texts))
         dense = self._learn_meaning(texts)
-        return (words if dense is None else beside(words, dense)).to_scipy()
+        return self._beside(words, dense).to_scipy()
 
     def transform(self, texts: Iterable[str]) -> Csr:
         """Return the weighted rows of texts; unknown terms are left out."""
@@ -313,17 +313,13 @@ class Vectorizer(Estimator):
         self._require_fitted()
         texts = self._several(texts)
         words = self._weighted(count(texts, self.analyzer_, self.vocabulary_).rows)
-        return words if self.meaning_ is None else self.meaning_.beside(words, texts)
+        return self._beside(words, self._dense(texts))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002 - Pipeline
         """Return the terms, sorted, then meaning[0] and so on: the columns' names."""
         self._require_fitted()
         dense = [] if self.meaning_ is None else self.meaning_.feature_names
         return np.array([*self.vocabulary_.terms, *dense], dtype=object)
-
-    def use_meaning(self, meaning: TextEncoder | None) -> None:
-        """Make vectors by this source, after ``from_arrays``; refuse another's."""
-        self.meaning_, self.meaning = made_by(self.meaning_, meaning), meaning
 
     def to_arrays(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """Return what was learned as arrays, and the settings, fit for JSON."""
@@ -332,13 +328,10 @@ class Vectorizer(Estimator):
             {name: getattr(self.statistics_, name) for name in names}
             for names in (FREQUENCIES, TOTALS)
         )
-        own = {name: getattr(self, name) for name in self._defaults()}
-        del own["meaning"], own["meaning_weight"]
+        own = {n: getattr(self, n) for n in self._defaults() if n not in self._unsaved}
         settings = own | {"analyzer": str(self.analyzer_)} | totals
         settings["closed"] = self.is_closed_
-        if self.meaning_ is not None:
-            arrays["meaning_centre"] = self.meaning_.centre
-            settings["meaning"] = self.meaning_.settings
+        self._save_meaning(arrays, settings)
         return self.vocabulary_.to_arrays() | arrays, settings
 
     @classmethod
@@ -349,12 +342,9 @@ class Vectorizer(Estimator):
 
         With vectors of meaning it needs their source: ``use_meaning``.
         """
-        own = cls._defaults().keys() - {"meaning", "meaning_weight"}
+        own = cls._defaults().keys() - cls._unsaved
         vectorizer = cls(**{name: settings[name] for name in own})
-        if (meaning := settings.get("meaning")) is not None:
-            centre = arrays["meaning_centre"]
-            vectorizer.meaning_ = MeaningBlock.from_settings(meaning, centre)
-            vectorizer.meaning_weight = meaning["weight"]
+        vectorizer._open_meaning(arrays, settings)
         vectorizer.analyzer_ = Analyzer.parse(settings["analyzer"])
         vectorizer.vocabulary_ = Vocabulary.from_arrays(
             arrays["terms"], arrays["term_ends"]
@@ -396,7 +386,8 @@ class Vectorizer(Estimator):
     def keep(self, columns: Any) -> Self:
         """Keep the terms of these columns and no others (see ``select_features``).
 
-        A ``LiveVectorizer`` that goes on from here does not learn new terms either.
+        The columns of meaning stay. A ``LiveVectorizer`` that goes on from here does
+        not learn new terms either.
 
         >>> vectorizer = Vectorizer(norm=None).fit(["A bee", "A hive"]).keep([1])
         >>> vectorizer.get_feature_names_out().tolist()
@@ -404,10 +395,9 @@ class Vectorizer(Estimator):
         """
         self._require_fitted()
         selected = np.unique(np.asarray(columns, np.int64))
+        selected = selected[selected < self.meaning_columns.start]
         if not len(selected):
-            raise Mistake("columns is empty: keep one term or more")
-        if self.meaning_ is not None:
-            raise Mistake("columns of meaning are kept whole: select among words alone")
+            raise Mistake("columns has no term: keep one term or more")
         before = self.statistics_
         df, cf = (getattr(before, name)[selected] for name in FREQUENCIES)
         totals = before.documents, int(cf.sum()), int(df.sum())
@@ -422,8 +412,13 @@ class Vectorizer(Estimator):
 
     def _learn_meaning(self, texts: Iterable[str]) -> Rows | None:
         """Learn the centre of the texts' vectors and return that part of the rows."""
-        self.meaning_, dense = learned(self.meaning, self.meaning_weight, texts)
-        return dense
+        block = self._uncentred()
+        if block is None:
+            self.meaning_ = None
+            return None
+        vectors = block.vectors(texts)
+        self.meaning_ = replace(block, centre=centre_of(vectors))
+        return self.meaning_.rows(vectors)
 
     def _weighted(self, counts: Rows) -> Rows:
         return weigh(
@@ -437,43 +432,61 @@ class Vectorizer(Estimator):
 
 
 @parameters()
-class FixedVectorizer(Estimator):
+class FixedVectorizer(WithMeaning):
     """Texts become rows by the terms and factors in force, and nothing is learned.
 
-    Its columns are the terms in the order they came (``LiveVectorizer``).
+    Its columns are the terms in the order they came (``LiveVectorizer``); where there
+    is meaning, its columns come together, before the terms that came after it.
     """
 
     analyzer: Analyzer | str | None = None
     weighting: str = "tfidf"
     norm: str | None = "l2"
     slope: float = 0.3
+    meaning: TextEncoder | None = None
+    meaning_weight: float | None = None
 
     @classmethod
     def from_arrays(
         cls, arrays: Mapping[str, Array], settings: Mapping[str, Any]
     ) -> Self:
-        """Make the vectorizer that ``to_arrays`` described."""
-        fixed = cls(**{name: settings[name] for name in cls._defaults()})
+        """Make the vectorizer that ``to_arrays`` described.
+
+        With vectors of meaning it needs their source: ``use_meaning``.
+        """
+        own = cls._defaults().keys() - cls._unsaved
+        fixed = cls(**{name: settings[name] for name in own})
         terms, ends = arrays["terms"], arrays["term_ends"]
         fixed._begin(GrowingVocabulary.from_arrays(terms, ends), arrays, settings)
+        fixed._open_meaning(arrays, settings)
         return fixed
 
     def to_arrays(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """Return the terms and statistics as arrays, and the settings, fit for JSON."""
         width = len(self.vocabulary_)
         arrays = {name: array[:width].copy() for name, array in self._held.items()}
-        settings = self.get_params() | {"analyzer": str(self.analyzer_)}
+        own = {n: getattr(self, n) for n in self._defaults() if n not in self._unsaved}
+        settings = own | {"analyzer": str(self.analyzer_)} | self._counter
         settings["closed"] = self.vocabulary_.is_closed
-        return self.vocabulary_.to_arrays() | arrays, settings | self._counter
+        self._save_meaning(arrays, settings)
+        return self.vocabulary_.to_arrays() | arrays, settings
 
     def rows(self, texts: Iterable[str]) -> Rows:
         """Weigh texts without learning from them; unknown terms are left out."""
-        blocks = self._counted(texts, learn=False)
-        return stack([self._weighted(block) for block in blocks])
+        listed = list(checked(texts))
+        blocks = self._counted(listed, learn=False)
+        words = stack([self._weighted(block) for block in blocks])
+        return self._beside(words, self._dense(listed))
 
     def transform(self, texts: Iterable[str]) -> Csr:
         """Return what ``rows`` does, as a scipy matrix."""
         return self.rows(texts).to_scipy()
+
+    @property
+    def _first_dense(self) -> int:
+        """The column at which meaning begins: the first that was reserved."""
+        number = self.vocabulary_.number
+        return int(number.get(f"{RESERVED}meaning[0]", len(number)))
 
     def _begin(
         self, vocabulary: GrowingVocabulary, arrays: Any, counters: Mapping[str, Any]
@@ -484,16 +497,17 @@ class FixedVectorizer(Estimator):
         vocabulary.is_closed = counters.get("closed", False)
         self._filled = len(vocabulary)
         self._counter = {name: counters.get(name, 0) for name in TOTALS + IN_FORCE}
-        nothing = np.zeros(self._filled)
         kinds = dict.fromkeys(FREQUENCIES, np.int64) | {"factor": np.float64}
         self._held: dict[str, Array] = {
-            name: np.array(arrays.get(name, nothing), kinds[name]) for name in kinds
+            name: np.zeros(self._filled, kind) for name, kind in kinds.items()
         }
+        for name in self._held.keys() & arrays.keys():
+            self._held[name][: len(arrays[name])] = arrays[name]
 
-    def _counted(self, texts: Iterable[str], *, learn: bool = True) -> Iterator[Rows]:
-        """Count texts, all of which are checked first; ``learn`` adds their terms."""
+    def _counted(self, texts: list[str], *, learn: bool = True) -> Iterator[Rows]:
+        """Count texts; ``learn`` adds their terms."""
         vocabulary = self.vocabulary_ if learn else self.vocabulary_.closed()
-        return count_blocks(list(checked(texts)), self.analyzer_, vocabulary)
+        return count_blocks(texts, self.analyzer_, vocabulary)
 
     def _weighted(self, counts: Rows) -> Rows:
         n, postings = (self._counter[name] for name in IN_FORCE[:2])

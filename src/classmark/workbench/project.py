@@ -294,8 +294,8 @@ def _vocabulary(project: Project) -> dict[str, Cell]:
 
 def _checked(project: Project) -> str:
     from classmark.index.index import Index
-    from classmark.rankers.text_ranker import LiveTextRanker
-    from classmark.workbench.learning.models import check_model
+    from classmark.rankers.text_ranker import LiveTextRanker, live_facts
+    from classmark.workbench.learning.models import check_model, vectors_of_saved
     from classmark.workbench.store.log import require_replayed
 
     project.store.check()
@@ -303,7 +303,7 @@ def _checked(project: Project) -> str:
     for number in project.models.numbers():
         check_model(project, project.models.folder / f"{number:06d}")
     if (live := project.lives.current()) is not None:
-        LiveTextRanker.open(live)
+        LiveTextRanker.open(live, vectors_of_saved(project, live_facts(live)))
     if project.index.current() is not None:
         Index.open(project.index.folder).check()
     return (

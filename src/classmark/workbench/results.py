@@ -122,7 +122,9 @@ class Explained:
 
     probability : None where the model is not calibrated;  calibrated_on : how many
     decisions it rests on;  belongs : whether the score is above the category's
-    threshold, None where the model has none.
+    threshold, None where the model has none;  words, meaning : how much of its lead
+    over the average category comes from either, None where the model knows words alone
+    or no reasons are asked for.
     """
 
     category: str
@@ -134,6 +136,8 @@ class Explained:
     probability: float | None = None
     calibrated_on: int | None = None
     belongs: bool | None = None
+    words: float | None = None
+    meaning: float | None = None
 
 
 def belonging(belongs: bool | None) -> str:

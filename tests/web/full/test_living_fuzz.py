@@ -132,6 +132,7 @@ def sensible(path, living):
         "/api/v1/undo/range": {"first": number, "last": number},
         "/api/v1/suggest": random.choice([{"text": text}, {"document": document}]),
         "/api/v1/suggest/batch": {"items": [{"text": text}, {"document": document}]},
+        "/api/v1/suggest/why": {"document": document, "category": category},
         "/v1/projects/{project_id}/suggest": {"text": text, "limit": 3},
         "/v1/projects/{project_id}/suggest-batch": {"documents": [{"text": text}]},
         "/v1/projects/{project_id}/learn": [

@@ -80,6 +80,7 @@ def is_a_question(path):
 
 QUESTIONS = {
     "suggest",
+    "why",
     "suggest-batch",
     "batch",
     "search",

@@ -61,7 +61,7 @@ def test_a_training_keeps_the_terms_that_are_selected(tmp_path):
         terms = select_features(X, collection.labels, 3, of="positive")
         trained = train(project, FEW)
         assert trained.features == len(terms) < X.shape[1]
-        model = open_model(project.models.current())
+        model = open_model(project, project.models.current())
         assert model.vectorizer.get_feature_names_out().tolist() == (
             whole.get_feature_names_out()[terms].tolist()
         )

@@ -38,7 +38,39 @@ function focusRow(row, scrolls = true) {
     mark.title = says || "";
   }
   if (scrolls) row.scrollIntoView({ block: "nearest" });
+  markMeaning();
   tellEnter();
+}
+
+/* Sentences whose meaning speaks for what is focused are marked in the text */
+function markMeaning() {
+  const text = one(".document .text");
+  for (const old of text.querySelectorAll(".says")) {
+    old.replaceWith(...old.childNodes);
+    text.normalize();
+  }
+  for (const quote of document.querySelectorAll("[data-of]:not([hidden]) [data-meaning][open] [data-sentence]")) {
+    for (const range of rangesOf(quote.textContent, text)) range.surroundContents(make("span", "says", ""));
+  }
+}
+
+/* Where a sentence stands in a text, a range for each node: lines may be broken, and words marked */
+function rangesOf(sentence, text) {
+  const words = sentence.replace(/ …$/, "").split(" ").map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  const match = new RegExp(words.join("\\s+")).exec(text.textContent);
+  const ranges = [];
+  const walker = document.createTreeWalker(text, NodeFilter.SHOW_TEXT);
+  for (let at = 0; match && walker.nextNode(); at += walker.currentNode.length) {
+    const node = walker.currentNode;
+    const first = Math.max(0, match.index - at);
+    const last = Math.min(node.length, match.index + match[0].length - at);
+    if (first >= last) continue;
+    const range = new Range();
+    range.setStart(node, first);
+    range.setEnd(node, last);
+    ranges.push(range);
+  }
+  return ranges;
 }
 
 function move(step) {

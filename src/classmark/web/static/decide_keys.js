@@ -66,6 +66,29 @@ async function similar() {
   panel.scrollIntoView({ block: "nearest" });
 }
 
+/* What speaks for a category by its meaning is looked for when it is opened */
+
+const openMeaning = () => one(`[data-of="${focused()?.dataset.number}"] [data-meaning]`);
+
+function meaning() {
+  const details = openMeaning();
+  if (details) details.open = !details.open;
+}
+
+async function readMeaning(details) {
+  const place = details.querySelector("div");
+  details.dataset.read = "yes";
+  try {
+    const told = { category: details.dataset.meaning, document: page().dataset.document };
+    place.replaceChildren(...(await part("/why", told)).body.childNodes);
+  } catch (problem) {
+    place.replaceChildren(make("p", "soft", problem.message));
+    delete details.dataset.read;
+  }
+  details.scrollIntoView({ block: "nearest" });
+  markMeaning();
+}
+
 /* Documents nearly the same are told below the text, once they are found */
 const LATER = 300; // milliseconds: the document itself, and the next one, come first
 
@@ -108,6 +131,7 @@ const ACTS = {
   u: () => send("undo"),
   U: () => send("redo"),
   w: quiet,
+  m: meaning,
   e: similar,
   g: openGuideline,
   n: () => openDialog("note"),
@@ -188,6 +212,11 @@ document.addEventListener("mouseover", (event) => {
   const row = event.target.closest("li.choice");
   if (row && row !== focused() && event.movementX + event.movementY !== 0) focusRow(row, false);
 });
+document.addEventListener("toggle", (event) => {
+  if (!event.target.matches("[data-meaning]")) return;
+  if (event.target.open && !event.target.dataset.read) readMeaning(event.target);
+  markMeaning();
+}, true);
 document.addEventListener("submit", (event) => {
   if (event.target !== form()) return;
   event.preventDefault();

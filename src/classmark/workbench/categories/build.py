@@ -98,7 +98,7 @@ def build(
         y.values(),
         by=by,
         branching=branching,
-        feature_names=list(collection.vectorizer.get_feature_names_out()),
+        feature_names=collection.vectorizer.vocabulary_.terms,
     )
     proposed = _described(project, below, groups, y, collection)
     store.note_event(
@@ -181,7 +181,7 @@ def _described(
     for at in range(len(members) - 1, -1, -1):
         if groups.parents[at] >= 0:
             members[groups.parents[at]] |= members[at]
-    names = list(collection.vectorizer.get_feature_names_out())
+    names = collection.vectorizer.vocabulary_.terms
     column = {name: at for at, name in enumerate(names)}
     row = {id_: at for at, id_ in enumerate(collection.ids)}
 

@@ -69,9 +69,9 @@ def propose(
     """Cluster the documents that are in a category itself, not in those below it.
 
     k : how many daughters; None tries a few numbers and takes that with the greatest
-    silhouette.  method : "kmeans", "mixture" or "agglomerative" (Ward). The proposals
-    are kept, and those before them for the same category are forgotten. Documents
-    without any known word are left out.
+    silhouette.  method : "kmeans", "mixture" (of distributions of words, which sees no
+    meaning) or "agglomerative" (Ward). The proposals are kept, and those before them
+    for the same category are forgotten. Documents without any known word are left out.
     """
     if method not in METHODS:
         raise Mistake(f"method is {method!r}: use {', '.join(METHODS)}")
@@ -84,7 +84,8 @@ def propose(
             f"k is {k}, and {len(ids)} documents of {node!r} can be told apart: give "
             f"a number from 2 to {len(ids)}"
         )
-    clusters = _clustered(rows, k, method)
+    seen = collection.words(rows) if method == "mixture" else rows
+    clusters = _clustered(seen, k, method)
     proposals = list(_described(project, node, collection, ids, rows, clusters))
     store.note_event(
         PROPOSED, who or whoami(), node=store.number_of(node), method=method,
@@ -148,17 +149,16 @@ def _documents(
             f"no document is in {node!r} itself: assign some there, or name a category "
             "that has documents"
         )
-    has_words = np.diff(collection.rows.starts) > 0
-    places = [
-        place
-        for place, id_ in enumerate(collection.ids)
-        if id_ in labelled and has_words[place]
-    ]
-    if len(places) < 2:
+    places = [place for place, id_ in enumerate(collection.ids) if id_ in labelled]
+    rows = take(collection.rows, places)
+    has_words = np.flatnonzero(np.diff(collection.words(rows).starts))
+    if len(has_words) < 2:
         raise Mistake(
-            f"{node!r} has {len(places)} document(s) with words: two or more are needed"
+            f"{node!r} has {len(has_words)} document(s) with words: two or more are "
+            "needed"
         )
-    return [collection.ids[place] for place in places], take(collection.rows, places)
+    ids = [collection.ids[places[at]] for at in has_words]
+    return ids, take(rows, has_words)
 
 
 def _labelled(store: Store, node: str) -> set[str]:
@@ -189,15 +189,16 @@ def _described(
     rows: Rows,
     clusters: Ints,
 ) -> Iterator[Proposal]:
-    features = collection.vectorizer.get_feature_names_out()
-    stems_of = name_clusters(rows, clusters, list(features), TERMS)
+    terms_of = collection.vectorizer.vocabulary_.terms
+    stems_of = name_clusters(collection.words(rows), clusters, terms_of, TERMS)
+    lengths = collection.lengths(rows)
     ids_in_use = set(project.categories)
     prefix = prefix_of_ids(project, node)
     for cluster, stems in enumerate(stems_of):
         members = np.flatnonzero(clusters == cluster)
         matrix = take(rows, members).to_scipy().astype(np.float64)
         total = np.asarray(matrix.sum(axis=0)).ravel()
-        cosines = matrix @ (total / np.linalg.norm(total))
+        cosines = matrix @ (total / np.linalg.norm(total)) / lengths[members]
         nearest = [ids[members[i]] for i in np.argsort(-cosines, kind="stable")]
         terms = words_behind(project, collection, stems, nearest)
         id_ = free_id(prefix, terms or (f"part {cluster + 1}",), ids_in_use)

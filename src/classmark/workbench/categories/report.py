@@ -32,6 +32,7 @@ from classmark.problems import Mistake, worded
 from classmark.workbench.learning.fit import TEST, labelled, new_vectorizer, part_of
 from classmark.workbench.project import Project
 from classmark.workbench.results import FACTS, Cell, Column, Evaluated, Table, plain
+from classmark.workbench.settings import MeaningSettings
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -74,9 +75,10 @@ SHOWN_LEVELS = 4  # of which the features by rank are drawn
 def report_taxonomy(project: Project) -> Evaluated:
     """Describe the taxonomy, with the documents that are not set apart for testing.
 
-    Without labelled documents only the tree is described, and nothing is drawn.
+    Without labelled documents only the tree is described, and nothing is drawn. The
+    features that are counted are words: meaning is left out.
     """
-    tree, X, y = _material(project)
+    tree, X, y = _material(project, MeaningSettings())
     report = taxonomy_report(tree, X, None if X is None else y)
     rows: list[dict[str, Cell]] = [
         {"what": row["what"], "value": _shown(row["value"])}
@@ -223,8 +225,13 @@ def try_pruning(
     return Evaluated(Table(title, rows, note), None, facts=facts)
 
 
-def _material(project: Project) -> tuple[Taxonomy, csr_matrix | None, list[Any]]:
-    """The tree, and rows and categories of the documents to learn from."""
+def _material(
+    project: Project, meaning: MeaningSettings | None = None
+) -> tuple[Taxonomy, csr_matrix | None, list[Any]]:
+    """The tree, and rows and categories of the documents to learn from.
+
+    meaning : the source of vectors, or the project's.
+    """
     tree = project.tree
     if not len(tree):
         raise Mistake(
@@ -235,7 +242,10 @@ def _material(project: Project) -> tuple[Taxonomy, csr_matrix | None, list[Any]]
     if not records:
         return tree, None, []
     texts = [project.text_of(record) for record in records]
-    X = new_vectorizer(project).fit_transform(texts)
+    vectors = project.meaning(meaning)
+    if vectors is not None:
+        vectors.compute(texts)
+    X = new_vectorizer(project, meaning=meaning).fit_transform(texts)
     return tree, X, [list(record.labels) for record in records]
 
 

@@ -63,7 +63,8 @@ class Choice:
     likely : "87 %", or "" where it is not known;  rank : None where it is not ranked;
     note, guideline : the category's own;  examples : two documents in it, (id, title);
     stands : what was said of it before: assign, primary, reject, unsure, or "";
-    belongs : whether its score is above its threshold, None where there is none.
+    belongs : whether its score is above its threshold, None where there is none;
+    words, meaning : what either adds to its lead, None where words are all there is.
     """
 
     category: str
@@ -79,6 +80,8 @@ class Choice:
     guideline: str = ""
     examples: tuple[tuple[str, str], ...] = ()
     belongs: bool | None = None
+    words: float | None = None
+    meaning: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +253,7 @@ def choice_of(
     if suggestion is None:
         return choice
     chance = suggestion.probability
+    words, meaning = suggestion.parts or (None, None)
     return replace(
         choice,
         likely="" if chance is None else in_percent(chance),
@@ -259,6 +263,8 @@ def choice_of(
         score=suggestion.score,
         probability=chance,
         belongs=suggestion.belongs,
+        words=words,
+        meaning=meaning,
     )
 
 

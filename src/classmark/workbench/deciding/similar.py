@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,7 +14,7 @@ from classmark.problems import Mistake
 from classmark.ranking import top
 from classmark.workbench.deciding.decide import Decision, decide
 from classmark.workbench.deciding.queue import queue
-from classmark.workbench.examples.open_searches import AT_ONCE
+from classmark.workbench.examples.open_searches import AT_ONCE, BeingRead
 from classmark.workbench.examples.vectors import vectors_of
 from classmark.workbench.results import Cell, Logged, Table
 from classmark.workbench.store.log import Act, whoami
@@ -150,16 +151,20 @@ class Alike(NamedTuple):
 
 
 def alike(desk: Desk, document: str, top_k: int = SHOWN) -> list[Alike]:
-    """The documents whose words are most like those of one, the most like first."""
+    """The documents most like one, the most like first.
+
+    By words, and by meaning too where the project has a source of vectors.
+    """
     desk.store.document(document)
-    rows, ids, _ = desk.search_cache.vectors(desk)
+    vectors = desk.search_cache.vectors(desk)
+    rows, ids, _ = vectors
     try:
         at = ids.index(document)
     except ValueError:
         raise Mistake(
             f"{document} came in after the documents were read: try again in a moment"
         ) from None
-    values = cosines_to(rows, at)
+    values = cosines_to(rows, at, vectors.lengths(rows))
     values[at] = -1.0
     best = [int(i) for i in top(values, min(top_k, len(ids))) if values[i] > 0]
     shown = []
@@ -184,11 +189,15 @@ def nearly_same(desk: Desk, document: str) -> list[Alike]:
     """
     if len(desk.state.ids) > AT_ONCE and not desk.search_cache.has_vectors:
         return []
-    return [other for other in alike(desk, document) if other.cosine >= NEARLY]
+    with suppress(BeingRead):
+        return [other for other in alike(desk, document) if other.cosine >= NEARLY]
+    return []
 
 
-def cosines_to(rows: Rows, at: int) -> Floats:
-    """⟨x, c⟩ for each row x of unit length and the row c at a place, shape (n,).
+def cosines_to(rows: Rows, at: int, lengths: Floats | None = None) -> Floats:
+    """⟨x, c⟩/(‖x‖ ‖c‖) for each row x and the row c at a place, shape (n,).
+
+    lengths : ‖x‖ of each row; None: 1.
 
     >>> from classmark.arrays import rows_from
     >>> cosines_to(rows_from([[0.6, 0.8], [1.0, 0.0]]), 0).round(1).tolist()
@@ -197,4 +206,5 @@ def cosines_to(rows: Rows, at: int) -> Floats:
     dense = np.zeros(rows.width)
     columns, values = rows.row(at)
     dense[columns] = values
-    return np.asarray(rows.to_scipy() @ dense, float)
+    products = np.asarray(rows.to_scipy() @ dense, float)
+    return products if lengths is None else products / (lengths * lengths[at])

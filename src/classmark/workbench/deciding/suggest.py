@@ -69,6 +69,7 @@ def suggest(
             suggestion.probability,
             decisions,
             suggestion.belongs,
+            *(suggestion.parts or ()),
         )
         for suggestion in model.suggest(text, k, terms)
         if (suggestion.probability or 0.0) >= (min_probability or 0.0)

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from classmark.arrays import Floats, Ints, Rows, stack
 from classmark.examples.problem import some
@@ -36,6 +37,7 @@ REASONS = 5
 HEAVIEST = 12
 READ = 100  # so many of the best are read for the words behind their terms
 OWN = "own"
+MEANING = "(meaning)"  # among words: the part that vectors of meaning have
 JUDGED = {*FOR, *searches.AGAINST}
 
 
@@ -45,7 +47,8 @@ class ExampleRanking:
 
     method, C : how it was learned;  examples, yes, no : from how many;  nonzero : how
     many terms have a weight, or documents under a kernel;  query : its heaviest words;
-    documents : how many were ranked;  params : how else it was learned, those chosen.
+    documents : how many were ranked;  params : how else it was learned, those chosen;
+    meaning : its share of the query, ‖w of meaning‖² / ‖w‖², 0 for words alone.
     """
 
     search: str
@@ -60,6 +63,7 @@ class ExampleRanking:
     hits: Sequence[DocumentHit]
     notes: Sequence[str] = ()
     params: Mapping[str, Any] = field(default_factory=dict)
+    meaning: float = 0.0
 
     @property
     def learned(self) -> str:
@@ -92,7 +96,11 @@ def hit_as_json(hit: DocumentHit) -> dict[str, Any]:
 
 
 class WordPart(NamedTuple):
-    """A term's part of a score: its weight in the query times that in the document."""
+    """A term's part of a score: its weight in the query times that in the document.
+
+    Meaning is one of them: its value is the length of the document's vector, its weight
+    that of the query in the vector's direction.
+    """
 
     term: str
     word: str
@@ -109,6 +117,11 @@ class ScoreReasons:
     title: str
     score: float
     parts: Sequence[WordPart]
+
+    @property
+    def has_meaning(self) -> bool:
+        """Whether meaning has a part in it."""
+        return any(part.term == MEANING for part in self.parts)
 
 
 class BasketItem(NamedTuple):
@@ -130,7 +143,8 @@ class SearchView:
     screening : it goes for nearly all, by a rule;  examples, against : what it learned
     from;  words : the heaviest of the query, of ``terms`` in all;  documents : how many
     are ranked;  status : how far it is, a line each;  advice : whether to go on;
-    stop : it may stop;  version : the last mark that is in it.
+    stop : it may stop;  version : the last mark that is in it;  meaning : its share of
+    the query, 0 for words alone.
     """
 
     number: int
@@ -148,6 +162,7 @@ class SearchView:
     stop: bool = False
     notes: tuple[str, ...] = ()
     version: int = 0
+    meaning: float = 0.0
 
 
 class Explainer:
@@ -187,9 +202,11 @@ class Explainer:
             document = self.project.store.document(id_)
             words = self.read(document) if rank <= READ else self.words
             columns, values = rows.row(rank - 1)
-            parts = weights[columns] * values
+            parts, meaning = self._sides(columns, weights[columns] * values)
             best = [at for at in top(parts, REASONS) if parts[at] > 0]
             why = {self._word(int(columns[at]), words): float(parts[at]) for at in best}
+            if meaning.sum() > 0:
+                why[MEANING] = float(meaning.sum())
             terms = {self.terms[columns[at]] for at in best}
             text = snippet_of(document, terms, analyzer) if snippets else ()
             mark = self.marks.get(id_, "")
@@ -199,11 +216,24 @@ class Explainer:
 
     def heaviest(self, weights: Floats) -> dict[str, float]:
         """The heaviest words of a query, of either sign."""
+        weights = weights[: len(self.terms)]
         return {
             self._word(int(column), self.words): float(weights[column])
             for column in top(np.abs(weights), HEAVIEST)
             if weights[column]
         }
+
+    def n_weighted(self, weights: Floats) -> int:
+        """How many words have a weight in a query."""
+        return int(np.count_nonzero(weights[: len(self.terms)]))
+
+    def meaning_share(self, weights: Floats) -> float:
+        """The share of meaning in a query, ‖w of meaning‖² / ‖w‖²; 0 for words alone.
+
+        It is what a document just like the query owes to it.
+        """
+        meaning, total = weights[len(self.terms) :], float(weights @ weights)
+        return float(meaning @ meaning) / total if total else 0.0
 
     def learn_words(self, text: str) -> dict[str, str]:
         """Remember which words the terms of a text were; return those of this text."""
@@ -215,6 +245,11 @@ class Explainer:
     def read(self, document: Document) -> dict[str, str]:
         """Remember the words of a document; return them by their terms."""
         return self.learn_words(self.project.text_of(Record(document)))
+
+    def _sides(self, columns: NDArray[Any], parts: Floats) -> tuple[Floats, Floats]:
+        """What belongs to the words of a row, and to its meaning."""
+        n = int(np.count_nonzero(columns < len(self.terms)))
+        return parts[:n], parts[n:]
 
     def _word(self, column: int, words: Mapping[str, str]) -> str:
         term = self.terms[column]
@@ -257,6 +292,7 @@ class OpenSearch(Explainer, ABC):
         stored, weights = self.project.store.document(document), self.query_weights()
         words = self.read(stored)
         columns, values = some(self.vectors.rows, [self.row[document]]).row(0)
+        of_words, of_meaning = self._sides(columns, values.astype(np.float64))
         parts = [
             WordPart(
                 self.terms[column],
@@ -265,8 +301,12 @@ class OpenSearch(Explainer, ABC):
                 value,
                 float(weights[column] * value),
             )
-            for column, value in zip(columns.tolist(), values.tolist(), strict=True)
+            for column, value in zip(columns.tolist(), of_words.tolist(), strict=False)
         ]
+        if len(of_meaning):
+            length = float(np.linalg.norm(of_meaning))
+            part = float(weights[columns[len(of_words) :]] @ of_meaning)
+            parts.append(WordPart(MEANING, MEANING, part / length, length, part))
         score = sum(part.part for part in parts)
         nonzero = sorted((p for p in parts if p.part), key=lambda p: -abs(p.part))
         return ScoreReasons(document, title_of(stored), score, nonzero)
@@ -297,15 +337,17 @@ class OpenSearch(Explainer, ABC):
             self.search.number, self.search.name, self.search.kind == searches.SCREEN,
             learned, (*basket[FOR], *texts), basket[searches.AGAINST],
             tuple(self.heaviest(weights).items()),
-            int(np.count_nonzero(weights)), documents, tuple(hits),
-            version=searches.last_mark(store, self.search), **more,
+            self.n_weighted(weights), documents, tuple(hits),
+            version=searches.last_mark(store, self.search),
+            meaning=self.meaning_share(weights), **more,
         )  # fmt: skip
 
 
 class ExampleSearch(OpenSearch):
     """A search whose query stays in memory between one answer and the next.
 
-    terms_kept : of the query only so many are kept, the heaviest; None for all.
+    terms_kept : of the query only so many are kept, the heaviest, and its meaning; None
+    for all.
     weights : the query's, one a term of the vectors, shape (terms,);  scores :
     shape (documents,).
     """
@@ -413,10 +455,10 @@ class ExampleSearch(OpenSearch):
         return ExampleRanking(
             self.search.name, self.query.method_, self.query.C_,
             acts["example"] + len(self.texts), acts["yes"], acts["no"],
-            int(np.count_nonzero(self.weights)) or self.query.nonzero_,
+            self.n_weighted(self.weights) if self.has_weights else self.query.nonzero_,
             self.heaviest(self.weights), left,
             self.best(scores, self.weights, k, snippets=snippets), tuple(notes),
-            self.params,
+            self.params, self.meaning_share(self.weights),
         )  # fmt: skip
 
     def view(self, k: int) -> SearchView:
@@ -494,7 +536,7 @@ class ExampleSearch(OpenSearch):
         orders, hidden = (self._whole, self.scores), np.isneginf(self._left())
         whole, cut = (top(np.where(hidden, -np.inf, scores), k) for scores in orders)
         share = len(np.intersect1d(whole, cut)) / max(1, min(k, len(hidden)))
-        terms, total = map(np.count_nonzero, (self.weights, self.query.coef_))
+        terms, total = map(self.n_weighted, (self.weights, self.query.coef_))
         note = (
             f"cut to {terms:,} of {total:,} terms: {share:.0%} of the whole query's "
             f"first {k} are kept"
@@ -521,7 +563,7 @@ class ExampleSearch(OpenSearch):
         self._whole = self.scores = self._scores_by(query)
         if self.terms_kept is not None:
             self.require_weights()
-            query = self.query.cut(self.terms_kept)
+            query = self.query.cut(self.terms_kept, of=len(self.terms))
             self.scores = self._scores_by(query)
         self.weights = np.zeros(self.vectors.rows.width)
         if self.has_weights:

@@ -331,6 +331,13 @@ def rank_by_file(
         if theirs != ours:
             fit = f"its {name} is {theirs}, this project's {ours}"
             notes.append(f"{fit}: terms and weights may not fit")
+    if query.meaning:
+        notes.append(
+            f"of the query {query.meaning:.0%} was meaning, which a file does not "
+            "have: words rank alone"
+        )
+    elif vectors.vectorizer.meaning_ is not None:
+        notes.append(f"by the words of {path} alone: meaning does not count here")
     return ExampleRanking(
         str(path), query.method, query.C, 0, 0, 0, len(shared),
         explainer.heaviest(weights), len(scores), hits, notes,
@@ -371,6 +378,8 @@ def rank_in_index(
         for hit in ranking.hits
     ]
     notes = [indexing.stale_note()] if indexing.is_stale(where) else []
+    if where.settings.meaning.remembered:
+        notes.append("by words alone: an index has no vectors of meaning")
     return replace(ranking, hits=hits, notes=notes)
 
 
@@ -462,14 +471,19 @@ def require_target(path: Path, endings: tuple[str, ...] = ENDINGS) -> None:
 
 
 def export_weights(search: ExampleSearch, path: Path) -> int:
-    """Write the learned query as readable weights; return how many."""
+    """Write the learned query as readable weights of words; return how many.
+
+    Of its meaning only the share is written.
+    """
     require_target(path, OF_WEIGHTS)
     search.require_weights()
     vectorizer, weights = search.vectors.vectorizer, search.weights
+    words = weights[: len(search.terms)]
     query = QueryWeights(
         str(vectorizer.analyzer_), vectorizer.weighting, str(vectorizer.norm),
         search.query.method_, search.query.C_,
-        {search.terms[at]: float(weights[at]) for at in np.flatnonzero(weights)},
+        {search.terms[at]: float(words[at]) for at in np.flatnonzero(words)},
+        search.meaning_share(weights) or None,
     )  # fmt: skip
     return write_weights(query, path)
 

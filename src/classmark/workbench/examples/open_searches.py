@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 
 AT_ONCE = 5_000  # documents that are made vectors while somebody waits
+ENCODED_AT_ONCE = 200  # of them without a vector of meaning, which may take seconds
 WARM = 8  # searches that stay in memory
 READING = "reading the documents"
 SHOWN = 20
@@ -88,7 +89,7 @@ class SearchCache:
                 return self._vectors
             if not desk.jobs.running(READING):
                 vectors = saved_vectors(desk)
-                if vectors is None and state["documents"][0] <= AT_ONCE:
+                if vectors is None and _is_quick(desk, state["documents"][0]):
                     vectors = vectors_of(desk)
                 if vectors is not None:
                     self._vectors, self._state = vectors, state
@@ -137,6 +138,13 @@ def _version(project: Project, search: StoredSearch) -> tuple[Any, ...]:
     """What a search in memory depends on: its marks, and its settings."""
     settings = {name: each for name, each in search.settings.items() if name != "shown"}
     return searches.last_mark(project.store, search), settings
+
+
+def _is_quick(project: Project, documents: int) -> bool:
+    """Whether so many documents are made vectors while somebody waits."""
+    meaning = project.meaning()
+    missing = 0 if meaning is None else documents - len(meaning)
+    return documents <= AT_ONCE and missing <= ENCODED_AT_ONCE
 
 
 def _read(project: Project) -> str:

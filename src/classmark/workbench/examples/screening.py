@@ -23,7 +23,7 @@ from classmark.workbench.examples import searches
 from classmark.workbench.examples.example_search import ExampleRanking, OpenSearch
 from classmark.workbench.examples.like import SearchStart, begin, ids_of
 from classmark.workbench.examples.searches import FOR, Mark, MarkAct, StoredSearch
-from classmark.workbench.examples.vectors import DocumentVectors, vectors_of
+from classmark.workbench.examples.vectors import DocumentVectors, text_rows, vectors_of
 from classmark.workbench.results import Cell, Evaluated, Table
 from classmark.workbench.search.hits import DocumentHit
 from classmark.workbench.store.store import title_of
@@ -111,12 +111,12 @@ class ScreeningSearch(OpenSearch):
 
     def learn(self) -> None:
         """Answer everything anew from the marks."""
-        texts, rows = list(self.texts.values()), self.vectors.rows
+        texts, rows = self.texts, self.vectors.rows
         if len(self.ids) < len(rows):
             rows = take(rows, range(len(self.ids)))
         self.screening = Screening(
             rows,
-            examples=self.vectors.vectorizer.rows(texts) if texts else None,
+            examples=text_rows(self.project, self.vectors, texts) if texts else None,
             rule=StoppingRule(**self.search.settings["rule"]),
             random_state=int(self.search.settings["order"]),
         )

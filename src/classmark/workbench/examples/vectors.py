@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from classmark import storage
-from classmark.arrays import PARTS, Rows, rows_from, rows_in
+from classmark.arrays import PARTS, Floats, Rows, keep_columns, rows_from, rows_in
 from classmark.corpus.documents import Document
 from classmark.examples.problem import Collection
 from classmark.formats.records import Record
@@ -21,6 +21,7 @@ from classmark.weighting.vectorizer import Vectorizer
 
 if TYPE_CHECKING:
     from classmark.machines.cluster import Machines
+    from classmark.meaning.vector_file import VectorFile
     from classmark.text import Analyzer
     from classmark.workbench.project import Project
 
@@ -29,6 +30,7 @@ FORMAT, VERSION = "classmark vectors", 1
 FOLDER = "like"
 WEIGHTING = "log-tfidf"
 KEPT = 1
+OWN = "own"  # the source that makes no vectors
 _RUN = re.compile(r"[^\W_]+")
 STATE = """
 SELECT count(*), coalesce(max(number), 0),
@@ -43,13 +45,38 @@ R = TypeVar("R", bound=Rows | Collection)
 class Vectors(NamedTuple, Generic[R]):
     """The vectors, the document of each row, and what makes texts such vectors.
 
-    rows : float32, one a document in order of arrival, unit length; at hand, or spread
-    over machines, which have some each.
+    rows : float32, one a document in order of arrival: its words, of unit length, and
+    behind them its meaning, where the project has a source of vectors; at hand, or
+    spread over machines, which have some each.
     """
 
     rows: R
     ids: list[str]
     vectorizer: Vectorizer
+
+    @property
+    def n_words(self) -> int:
+        """How many columns are words; those behind them are of meaning."""
+        return len(self.vectorizer.vocabulary_)
+
+    def words(self, rows: Rows) -> Rows:
+        """Rows without the columns of meaning."""
+        if rows.width == self.n_words:
+            return rows
+        return keep_columns(rows, np.arange(self.n_words))
+
+    def lengths(self, rows: Rows) -> Floats:
+        """‖x‖ of each row, shape (n,): 1, or √(1 + weight²) with meaning; 1 if empty.
+
+        A row has words if its first column is one, and meaning if its last is.
+        """
+        block, squares = self.vectorizer.meaning_, np.ones(len(rows))
+        if block is not None:
+            full = np.flatnonzero(np.diff(rows.starts))
+            has_words = rows.columns[rows.starts[full]] < self.n_words
+            has_meaning = rows.columns[rows.starts[full + 1] - 1] >= self.n_words
+            squares[full] = has_words + block.weight**2 * has_meaning
+        return np.sqrt(squares)
 
 
 DocumentVectors = Vectors[Rows]
@@ -75,9 +102,8 @@ def spread_vectors(project: Project, machines: Machines | None) -> AnyVectors:
         SavedRows(where, FORMAT, VERSION, *share)
         for share in shares(len(ids), machines.workers)
     ]
-    vectorizer = Vectorizer.from_arrays(saved.arrays, saved.settings["vectorizer"])
     rows: Collection = SpreadRows(machines, sources)
-    return Vectors(rows, ids, vectorizer)
+    return Vectors(rows, ids, _vectorizer(project, saved))
 
 
 def vectors_of(project: Project) -> DocumentVectors:
@@ -95,7 +121,7 @@ def saved_vectors(project: Project) -> DocumentVectors | None:
     return DocumentVectors(
         rows_in(in_memory, "", saved.settings["width"]),
         storage.unpack_strings(arrays["ids"], arrays["ids_ends"]),
-        Vectorizer.from_arrays(arrays, saved.settings["vectorizer"]),
+        _vectorizer(project, saved),
     )
 
 
@@ -126,8 +152,8 @@ def words_behind(text: str, analyzer: Analyzer) -> dict[str, str]:
 def rows_of_texts(
     project: Project, vectors: AnyVectors, texts: Mapping[str, str]
 ) -> Rows:
-    """The vectors of texts by name; each must share a word with the documents."""
-    rows = vectors.vectorizer.rows(texts.values())
+    """The vectors of texts by name; each must have something the documents have."""
+    rows = text_rows(project, vectors, texts)
     empty = np.diff(rows.starts) == 0
     if empty.any():
         raise Mistake(
@@ -137,15 +163,31 @@ def rows_of_texts(
     return rows
 
 
+def text_rows(project: Project, vectors: AnyVectors, texts: Mapping[str, str]) -> Rows:
+    """The vectors of texts by name, of words that are in no document too."""
+    if (meaning := project.meaning()) is not None:
+        missing = _first_without(project, meaning, texts, texts.values())
+        if missing is not None:
+            raise Mistake(
+                f"example {missing}: the vectors of {project.folder} are your own, and "
+                f"this text has none: give documents as examples, or {_other_source()}"
+            )
+    return vectors.vectorizer.rows(texts.values())
+
+
 def state_of(project: Project) -> dict[str, Any]:
     """What the vectors depend on."""
-    text = project.settings.text
-    return {
+    text, meaning = project.settings.text, project.meaning()
+    state = {
         "documents": list(project.store.run(STATE).fetchone()),
         "analyzer": text.analyzer,
         "fields": list(text.fields),
         "weighting": WEIGHTING,
     }
+    if meaning is not None:
+        weight = project.settings.meaning.weight or meaning.weight
+        state["meaning"] = [meaning.digest, weight]
+    return state
 
 
 def _generations(project: Project) -> storage.Generations:
@@ -168,8 +210,16 @@ def _written(project: Project) -> DocumentVectors:
             f"{project.folder} has no documents: import some "
             f"{worded('(classmark import FILE)')}"
         )
-    vectorizer = Vectorizer(project.settings.text.analyzer, WEIGHTING)
-    rows = rows_from(vectorizer.fit_transform(texts()))
+    read: Iterable[str] = texts()
+    if (meaning := project.meaning()) is not None:
+        read = _computed(project, meaning, ids, list(read))
+    vectorizer = Vectorizer(
+        project.settings.text.analyzer,
+        WEIGHTING,
+        meaning=meaning,
+        meaning_weight=project.settings.meaning.weight or None,
+    )
+    rows = rows_from(vectorizer.fit_transform(read))
     arrays, settings = vectorizer.to_arrays()
     blob, ends = storage.pack_strings(ids)
     arrays |= rows.arrays() | {"ids": blob, "ids_ends": ends}
@@ -181,6 +231,42 @@ def _written(project: Project) -> DocumentVectors:
     generations.put_in_service(folder)
     generations.drop_old(KEPT)
     return DocumentVectors(rows, ids, vectorizer)
+
+
+def _computed(
+    project: Project, meaning: VectorFile, ids: Sequence[str], texts: list[str]
+) -> list[str]:
+    """The texts, now that the vector of each is stored."""
+    missing = _first_without(project, meaning, ids, texts)
+    if missing is not None:
+        raise Mistake(
+            f"document {missing!r} has no vector, and the vectors of {project.folder} "
+            f"are your own: import it with one, or {_other_source()}"
+        )
+    if not all(text in meaning for text in texts):
+        meaning.compute(texts)
+    return texts
+
+
+def _first_without(
+    project: Project, meaning: VectorFile, names: Iterable[str], texts: Iterable[str]
+) -> str | None:
+    """The first name whose text has no vector, where nothing can make one."""
+    if project.settings.meaning.source != OWN:
+        return None
+    pairs = zip(names, texts, strict=True)
+    return next((name for name, text in pairs if text not in meaning), None)
+
+
+def _other_source() -> str:
+    return f"choose another source {worded('(classmark meaning set SOURCE)')}"
+
+
+def _vectorizer(project: Project, saved: storage.SavedFolder) -> Vectorizer:
+    """What made the saved vectors, with the source of its meaning."""
+    vectorizer = Vectorizer.from_arrays(saved.arrays, saved.settings["vectorizer"])
+    vectorizer.use_meaning(project.meaning())
+    return vectorizer
 
 
 def _saved(project: Project) -> storage.SavedFolder | None:

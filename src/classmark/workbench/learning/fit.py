@@ -370,7 +370,8 @@ def _weighted(
         return X
     labels = [collection.labels[i] for i in chosen]
     Y = labels_from(labels, X.shape[0], len(collection.categories))
-    terms = select_features(X, Y, per_label, of="positive")
+    words = X[:, : vectorizer.meaning_columns.start]
+    terms = select_features(words, Y, per_label, of="positive")
     if not len(terms):
         raise Mistake(
             "no word speaks for any category: label documents first, or use "

@@ -39,6 +39,7 @@ from classmark.workbench.learning.models import (
     base_of,
     saved_live,
     settings_from_nothing,
+    vectors_of_saved,
 )
 from classmark.workbench.results import Learned
 from classmark.workbench.settings import LearningSettings, MeaningSettings, with_loss
@@ -98,7 +99,7 @@ class LiveFacts:
     skipped : acts since ``start`` that were undone, and so never learned;  used : the
     numbers of the categories that some document was ever put in;  reshaped : whether
     categories came or went since the last re-visits;  has_learned : whether there is
-    anything to rank by.
+    anything to rank by;  meaning : its source of vectors; empty for words alone.
     """
 
     base: str
@@ -111,6 +112,7 @@ class LiveFacts:
     used: set[int] = field(default_factory=set)
     reshaped: bool = False
     has_learned: bool = False
+    meaning: dict[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """As they are saved."""
@@ -174,7 +176,8 @@ class LiveLearner:
     @classmethod
     def opened(cls, project: Project, saved: SavedFolder, folder: str) -> LiveLearner:
         """A saved ranker; folder : the name of its generation."""
-        ranker, described = LiveTextRanker.from_arrays(saved)
+        vectors = vectors_of_saved(project, saved.settings["facts"])
+        ranker, described = LiveTextRanker.from_arrays(saved, vectors)
         facts = LiveFacts.from_json(described, folder)
         moment = LogReplay(project.store.log(), facts.upto, facts.skips, by_number=True)
         return cls(project, ranker, moment, facts)
@@ -469,7 +472,11 @@ def from_nothing(project: Project) -> LiveLearner | None:
         return None
     weights = (learning.weighting, learning.scaled)
     vectorizer = LiveVectorizer(
-        project.settings.text.analyzer, *weights, slope=learning.slope
+        project.settings.text.analyzer,
+        *weights,
+        slope=learning.slope,
+        meaning=project.meaning(),
+        meaning_weight=project.settings.meaning.weight or None,
     )
     ranker: Any = fit.new_ranker(learning)
     if learning.learner == fit.LEARNER:
@@ -481,6 +488,7 @@ def from_nothing(project: Project) -> LiveLearner | None:
         )
     live = LiveTextRanker(vectorizer, ranker)
     facts = LiveFacts("", settings_from_nothing(project))
+    facts.meaning = project.settings.meaning.remembered.get("meaning", {})
     return LiveLearner(project, live, LogReplay(by_number=True), facts)
 
 
@@ -498,8 +506,6 @@ def from_model(
     ranker = fitted.model.ranker.simple
     if not isinstance(ranker, LiveRanker) or not ranker.can_go_on:
         return None
-    if fitted.meaning.remembered:
-        return None
     number = moment.numbers()
     records = map(moment.judged, project.store.records())
     used = {number[name] for record in records for name in lessons.spoken_of(record)}
@@ -508,7 +514,7 @@ def from_model(
     live = LiveTextRanker.start(fitted.model, fitted.ids)
     live.categories[:] = [str(number[name]) for name in live.categories]
     facts = LiveFacts(base, asdict(fitted.settings), moment.upto, set(without))
-    facts.used = used
+    facts.used, facts.meaning = used, fitted.meaning.remembered.get("meaning", {})
     log = project.store.log()
     by_number = LogReplay(log, moment.upto, facts.skips, by_number=True)
     return LiveLearner(project, live, by_number, facts)

@@ -97,10 +97,12 @@ class TopDownTextRanker(TextRanker):
         best, suggestions = self.ranker.best(X, k), []
         likely = self.probabilities(np.array([s for _, s in best]).reshape(-1, 1))
         for rank, (category, score) in enumerate(best, start=1):
-            favour, against = self._sides(X, category, terms, words)
+            favour, against, parts = self._reasons(X, category, terms, words)
             chance = None if likely is None else float(likely[rank - 1, 0])
             name = self.categories[category]
-            suggestions.append(Suggestion(name, rank, score, favour, against, chance))
+            suggestions.append(
+                Suggestion(name, rank, score, favour, against, chance, parts=parts)
+            )
         return suggestions
 
     def save(self, folder: Path, facts: dict[str, Any] | None = None) -> None:
@@ -125,10 +127,7 @@ class TopDownTextRanker(TextRanker):
         ranker = TopDownRanker(classifier.taxonomy, names, **settings["parameters"])
         ranker.classifier_, ranker.pruned_ = classifier, settings["pruned"]
         ranker.settle()
-        opened = cls.from_arrays(saved, Vectorizer, ranker)
-        if isinstance(opened.vectorizer, Vectorizer):
-            opened.vectorizer.use_meaning(meaning)
-        return opened
+        return cls.from_arrays(saved, Vectorizer, ranker, meaning)
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,9 +366,12 @@ def open_to_rank(project: Project) -> TextRanker | None:
     with store.transaction():  # nobody saves, or drops, another meanwhile
         if (folder := saved_live(project)) is None:
             return None
-        if acts_waiting(project) or not live_facts(folder).get("has_learned"):
+        facts = live_facts(folder)
+        if acts_waiting(project) or not facts.get("has_learned"):
             return None
-        model, rows = LiveTextRanker.open_to_rank(folder), store.category_rows()
+        meaning = vectors_of_saved(project, facts)
+        model = LiveTextRanker.open_to_rank(folder, meaning)
+        rows = store.category_rows()
     names = {str(number): row["id"] for number, row in rows.items() if row["stands"]}
     model.categories = [names.get(key, f"\0{key}") for key in model.categories]
     return with_votes(project, model)

@@ -15,11 +15,9 @@ from classmark.index.asking import BOOLEAN
 from classmark.index.feedback import Feedback, feedback_from
 from classmark.index.query_language import (
     Belief,
-    Group,
-    Leaf,
     MalformedQuery,
-    Node,
     parse,
+    positive_texts,
 )
 from classmark.index.search import Explanation, Prior, log_prior
 from classmark.machines.files import is_one
@@ -376,7 +374,7 @@ def _shown(
     parts: Mapping[str, Mapping[str, float]],
 ) -> tuple[DocumentHit, ...]:
     analyzer = index.analyzer
-    terms = {term for text in _texts(parse(query)) for term in analyzer(text)}
+    terms = {term for text in positive_texts(parse(query)) for term in analyzer(text)}
     shown = []
     for rank, hit in enumerate(hits, 1):
         document = documents.get(hit.id)
@@ -390,18 +388,6 @@ def _shown(
 
 def _notes(index: Index, query: str) -> list[str]:
     return [] if index.terms(query) else [NO_TERMS]
-
-
-def _texts(node: Node | None) -> list[str]:
-    """Return what a query says, words that must not be there left out."""
-    if node is None:
-        return []
-    if isinstance(node, Leaf):
-        return [node.text]
-    if isinstance(node, Group):
-        return [t for c in node.clauses if c.sign != "-" for t in _texts(c.part)]
-    parts = getattr(node, "parts", ())
-    return [text for part in parts for text in _texts(part)]
 
 
 def links_prior(

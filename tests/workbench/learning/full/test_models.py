@@ -82,7 +82,7 @@ def test_as_long_as_nothing_changes_nothing_does(project):
     assert set(LEAVES) <= set(suggested(project, "a.1"))
     assert queued(project)["w-a.1"] == "a.1"
     assert put(project)["w-a.1"][1] in {"a.1", "a"}
-    check_model(project.models.current())
+    check_model(project, project.models.current())
 
 
 def test_what_is_retired_is_not_offered(project):
@@ -141,7 +141,7 @@ def test_a_retired_leaf_without_need_is_no_candidate_after_training(project):
     edit.retire(project, "c.9")
     edit.retire(project, "a.1")
     train(project)
-    assert "c.9" not in models.open_model(project.models.current()).categories
+    assert "c.9" not in models.open_model(project, project.models.current()).categories
     for leaf in ("a.1", "c.1"):
         assert {"a.1", "c.9"}.isdisjoint(suggested(project, leaf, 20))
     assert {"a.1", "c.9"}.isdisjoint(queued(project).values())

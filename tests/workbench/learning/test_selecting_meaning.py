@@ -3,14 +3,16 @@
 import pytest
 
 from classmark.rankers import meaning_weight
-from classmark.workbench.learning.learner import training_of
+from classmark.workbench.learning.learner import open_learner, training_of
 from classmark.workbench.learning.models import trained_model
+from classmark.workbench.learning.rebuild import rebuild
 from classmark.workbench.learning.train import train
 from classmark.workbench.meaning import set_meaning
 from classmark.workbench.project import Project
 from classmark.workbench.settings import MeaningSettings
 from meaning.tiny_models import TABLE, write_safetensors, write_tokenizer
 from projects import new_project
+from workbench.acts import say
 
 WORDS = {"bees": "bee hive honey", "roads": "road car", "honeys": "honey bee"}
 DOCUMENTS = [
@@ -46,6 +48,10 @@ def test_a_selected_weight_is_used_and_written_out(project, monkeypatch):
     assert weights(project) == (0.3, 0.0)
     train(project, select=True)
     assert weights(project) == (0.7, 0.7)
+    say(project, "roads0", "bees")
+    rebuild(project)
+    assert weights(project) == (0.7, 0.7)
+    assert open_learner(project).ranker.vectorizer.meaning_.weight == 0.7
 
 
 def test_with_few_documents_the_source_s_weight_is_written_out(project):

@@ -1,18 +1,25 @@
-"""Words and meaning: few examples, the embedded library, and what it costs.
+"""Words and meaning: few examples, the embedded library, screening, and what it costs.
 
-Run with ``CLASSMARK_DATA=DIR python benchmarks/bench_meaning.py [--parts few,sets,cost]
-[--draws 10] [--model FOLDER] [--vectors FOLDER] [--json FILE]``. Contestants: words
-alone; the static table of ``classmark[meaning]`` alone, and words ⊕ 0.3 · meaning; with
---model, a folder with model.onnx, the same of that sentence model, at 0.5; its vectors
-are stored in --vectors from one run to the next.
+Run with ``CLASSMARK_DATA=DIR python benchmarks/bench_meaning.py [--draws 10]
+[--parts few,sets,weights,tree,screen,cost] [--model FOLDER] [--vectors FOLDER]
+[--json FILE]``. Contestants: words alone; the static table of ``classmark[meaning]``
+alone, and words ⊕ 0.3 · meaning; with --model, a folder with model.onnx, the same of
+that sentence model, at 0.5; its vectors are stored in --vectors from one run to the
+next.
 
-few : 20 Newsgroups, 40 training messages of each topic, all test messages; MAP of
-``auto`` by the number of examples, the same draws for every contestant.
+few : for each of --few, the first being 20 Newsgroups, 40 training documents of each
+topic at most, test documents as the collection; MAP of ``auto`` by the number of
+examples, the same draws for every contestant. Beside them what people do with vectors:
+the cosine with the examples' centroid, and scikit-learn's LogisticRegression, of the
+examples against the collection, and against the examples of all other topics.
 sets : all categories ranked, as bench_few does; the vectorizer is fitted on the
 training texts.
+weights : what ``choose_weight`` chooses on the training documents of each set.
+tree : the library by the ranker of ``classmark train``, which smooths along the tree.
+screen : WSS@95 on Debian packages, as bench_screening does, words against both.
 cost : training time against words alone, of all categories, and of a query from ten
-examples over the test messages (processor time, the contestants taking turns); and what
-a text costs when it is suggested for.
+examples over the test messages (processor time, the contestants taking turns); one
+round over 100,000 made-up documents; and what a text costs when it is suggested for.
 """
 
 from __future__ import annotations
@@ -29,18 +36,26 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+from bench_screening import ANALYZER, BANDS, BATCH, NEVER
+from meaning_few import SETS as FEW_SETS
+from meaning_few import SIZES, few_task, peers, some_packages
+from synthetic_rows import SyntheticRows
 
 import classmark as cm
-from classmark.arrays import Rows, rows_from, take
-from classmark.datasets.dataset import Dataset, DatasetPart
-from classmark.meaning.sources import MeaningSource
+from classmark.arrays import Rows, beside, rows_from, take
+from classmark.datasets.dataset import Dataset
+from classmark.evaluation.screening import simulate
+from classmark.examples.problem import mean_of
+from classmark.examples.screening import StoppingRule
+from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
+from classmark.meaning.sources import MeaningSource, unit_rows
+from classmark.measures import paired_t_test
 from classmark.preferences.labels import labels_from
+from classmark.rankers.meaning_weight import choose_weight, weigh_meaning
 from classmark.weighting.dense import centre_of, centred
-from reproductions.qbme_few import few
-from reproductions.qbme_tasks import Task, task_of
+from reproductions.qbme_few import Cell, few
+from reproductions.qbme_tasks import Task
 
-SIZES = (1, 3, 5, 10, 20, None)
-PER_TOPIC = 40
 SETS = {"library": None, "pypi-topics": None, "reuters-21578": "modapte"}
 RANKERS = {
     "rocchio": cm.Rocchio(),
@@ -66,33 +81,27 @@ def contestants(texts: Sequence[str], fitted: int, sources: Sources) -> dict[str
     return rows
 
 
-def messages() -> Dataset:
-    """20 Newsgroups with some training messages of each topic, drawn once."""
-    news = cm.datasets.load("20newsgroups-bydate")
-    chance = np.random.default_rng(0)
-    topics = np.array([names[0] for names in news.train.labels])
-    chosen = [
-        chance.choice(np.flatnonzero(topics == name), PER_TOPIC, replace=False)
-        for name in news.label_names
-    ]
-    part = DatasetPart()
-    for at in np.sort(np.concatenate(chosen)):
-        own = news.train
-        part.add(own.ids[at], own.texts[at], own.labels[at])
-    return replace(news, train=part)
-
-
-def by_examples(sources: Sources, draws: int) -> dict[str, Any]:
-    """Measure MAP of ``auto`` by the number of examples, for each contestant."""
-    news = messages()
-    texts, cut = news.train.texts + news.test.texts, len(news.train)
-    task, found = task_of(news), {}
-    for name, rows in contestants(texts, len(texts), sources).items():
-        parts = (np.arange(cut), np.arange(cut, len(rows)))
-        train, collection = (take(rows, part) for part in parts)
-        own = replace(task, train=train, collection=collection)
-        cells = few(own, {"auto": cm.ExampleQuery}, SIZES, draws)
-        found[name] = [[cell.mean, cell.error] for cell in cells]
+def by_examples(
+    sources: Sources, names: Sequence[str], draws: int
+) -> dict[str, dict[str, Any]]:
+    """Measure MAP by the number of examples, of each set: ``auto``, and the peers."""
+    found: dict[str, dict[str, Any]] = {}
+    for name in names:
+        task, texts, cut = few_task(name)
+        cells: list[Cell] = []
+        for own, rows in contestants(texts, len(texts), sources).items():
+            parts = (np.arange(cut), np.arange(cut, len(rows)))
+            train, collection = (take(rows, part) for part in parts)
+            query = replace(task, train=train, collection=collection)
+            cells += few(query, {own: cm.ExampleQuery}, (*SIZES, None), draws)
+        if "sentence" in sources:
+            units = unit_rows(sources["sentence"].encode(texts))
+            cells += peers(task, units, SIZES, draws)
+        found[name] = {"topics": len(task.topics), "train": cut, "all": len(texts)}
+        for cell in cells:
+            figures = [cell.mean, cell.error]
+            found[name].setdefault(cell.method, []).append(figures)
+        print(f"\n{few_table({name: found[name]})}", flush=True)
     return found
 
 
@@ -126,6 +135,117 @@ def _ranked(dataset: Dataset, sources: Sources) -> list[dict[str, Any]]:
     return found
 
 
+def chosen_weights(sources: Sources, names: Sequence[str]) -> list[dict[str, Any]]:
+    """The weight that held-out rankings choose on each set's training documents."""
+    found = []
+    for name in names:
+        dataset = cm.datasets.load(name, split=SETS[name])
+        texts, k = dataset.train.texts, len(dataset.label_names)
+        known = labels_from(dataset.label_numbers(dataset.train), len(texts), k)
+        for own, source in sources.items():
+            both = cm.Vectorizer(weighting="log-tfidf", meaning=source)
+            X, ranker = (
+                rows_from(both.fit_transform(texts)),
+                RANKERS["plm, from Rocchio"],
+            )
+            first, begin = X.width - source.dimension, time.process_time()
+            weight = choose_weight(ranker, X, known, first, source.weight)
+            taken = time.process_time() - begin
+            found.append({"set": name, "source": own, "weight": weight, "s": taken})
+    return found
+
+
+def in_tree(sources: Sources) -> list[dict[str, Any]]:
+    """The library by the ranker of ``classmark train``: the source's weight, a chosen.
+
+    Its categories' descriptions are evidence, as words and as meaning.
+    """
+    library = cm.datasets.load("library")
+    tree, names = library.taxonomy, library.label_names
+    about = dict(zip(library.descriptions.ids, library.descriptions.texts, strict=True))
+    said = [about.get(node, "") for node in tree]
+    known, truth = (
+        labels_from(library.label_numbers(part), len(part), len(names))
+        for part in (library.train, library.test)
+    )
+    found = []
+    for own, source in {"words": None, **sources}.items():
+        if isinstance(source, cm.VectorFile):
+            source.compute(said)
+        for how in ("own", "chosen") if source else ("–",):
+            vectorizer = cm.Vectorizer(weighting="log-tfidf", meaning=source)
+            X = vectorizer.fit_transform(library.train.texts)
+            ranker: Any = TaxonomyRanker(
+                tree, names, descriptions=vectorizer.transform(said)
+            )
+            if how == "chosen":
+                X, ranker = weigh_meaning(vectorizer, ranker, X, known)
+            scores = ranker.fit(X, known).decision_function(
+                vectorizer.transform(library.test.texts)
+            )
+            right = cm.measures.category_ranking(scores, truth)
+            weight = vectorizer.meaning_.weight if vectorizer.meaning_ else 0.0
+            row = {"rows": own, "how": how, "weight": weight}
+            found.append(row | {name: right[name] for name in MEASURES})
+    return found
+
+
+def screened(sources: Sources, runs: int) -> dict[str, Any]:
+    """WSS@95 of the order, per tag, by words and by both, and the paired difference.
+
+    Of 8,000 packages with tags, or of all where no sentence model has to read them; the
+    tags are those of bench_screening's shares.
+    """
+    some = cm.datasets.load("debian-debtags")
+    if "sentence" in sources:
+        some = some_packages(some)
+    tagged = [
+        (text, set(own))
+        for part in (some.train, some.test)
+        for text, own in zip(part.texts, part.labels, strict=True)
+        if own
+    ]
+    texts, labels = ([one[at] for one in tagged] for at in (0, 1))
+    rows = {"words": cm.Vectorizer(ANALYZER, "log-tfidf").fit(texts).rows(texts)}
+    for name, source in sources.items():
+        both = cm.Vectorizer(ANALYZER, "log-tfidf", meaning=source).fit(texts)
+        rows[f"words ⊕ {name}"] = both.rows(texts)
+    flags = {
+        tag: np.array([tag in own for own in labels])
+        for tag in sorted({tag for own in labels for tag in own})
+    }
+    tags = [
+        tag
+        for tag, truth in flags.items()
+        if any(low < truth.mean() < high for low, high in BANDS)
+    ]
+    rule = StoppingRule(batch=BATCH, share=0.0, patience=NEVER)
+    saved = {
+        name: np.array([
+            np.mean([
+                simulate(
+                    X, flags[tag],
+                    np.random.default_rng(run).choice(np.flatnonzero(flags[tag]), 1),
+                    rule=rule, random_state=run, to_stop=False,
+                ).saved
+                for run in range(runs)
+            ])
+            for tag in tags
+        ])
+        for name, X in rows.items()
+    }  # fmt: skip
+    return {"documents": len(texts), "tags": len(tags), "runs": runs} | {
+        name: {
+            "WSS@95": float(values.mean()),
+            "better": int((values > saved["words"]).sum()),
+            "p": float(paired_t_test(values, saved["words"]).p_value)
+            if name != "words"
+            else 1.0,
+        }
+        for name, values in saved.items()
+    }
+
+
 def costs(sources: Sources, names: Sequence[str], turns: int = 3) -> dict[str, Any]:
     """Training times of words and of both, and of one more text to be suggested for."""
     sets = {name: cm.datasets.load(name, split=SETS[name]) for name in names}
@@ -143,14 +263,13 @@ def costs(sources: Sources, names: Sequence[str], turns: int = 3) -> dict[str, A
         found["train"][name] = in_turns(acts, turns)
     found["train"]["a query, 20 Newsgroups"] = asking(sources, turns)
     found["suggest"] = suggesting(cm.datasets.load("library"), sources)
+    found["round"] = one_round()
     return found
 
 
 def asking(sources: Sources, turns: int) -> dict[str, float]:
     """Processor seconds of one query from ten examples, over all topics."""
-    news = messages()
-    texts, cut = news.train.texts + news.test.texts, len(news.train)
-    task = task_of(news)
+    task, texts, cut = few_task("20newsgroups-bydate")
 
     def asked(own: Task) -> None:
         for topic in own.topics:
@@ -165,6 +284,46 @@ def asking(sources: Sources, turns: int) -> dict[str, float]:
             acts[name] = partial(asked, own)
     taken = in_turns(acts, turns)
     return {name: seconds / len(task.topics) for name, seconds in taken.items()}
+
+
+def one_round(documents: int = 100_000, numbers: int = 256, turns: int = 5) -> Any:
+    """Processor milliseconds of a round over made-up documents: learn, the best 50.
+
+    Words are 50 of 50,000; ten examples. "whole" learns over all documents, "yes" goes
+    on from there with one example more, "sample" learns over 20,000 of them, "mean"
+    over their mean, as ``Online`` does.
+    """
+    chance = np.random.default_rng(0)
+    words = SyntheticRows(0, documents, 50_000, relevant=documents // 100).open()
+    dense = unit_rows(chance.normal(size=(documents, numbers)))
+    found = {}
+    for name, rows in (
+        ("words", words),
+        ("words ⊕ meaning", beside(words, rows_from(np.float32(0.5) * dense))),
+    ):
+        P, mean = take(rows, np.arange(10)), mean_of(rows)
+        begun = cm.ExampleQuery().fit(P, rows, mean=mean)
+        more = take(rows, [10])
+        acts = {
+            "whole": lambda P=P, U=rows, mean=mean: cm.ExampleQuery().fit(
+                P, U, mean=mean
+            ),
+            "yes": lambda begun=begun, more=more: begun.partial_fit(more, known=[10]),
+            "sample": lambda P=P, U=rows, mean=mean: cm.ExampleQuery(sample=20_000).fit(
+                P, U, mean=mean
+            ),
+            "mean": lambda P=P, mean=mean: cm.ExampleQuery().fit(P, mean=mean),
+        }
+        for how, act in acts.items():
+            taken = []
+            for _ in range(turns):
+                begin = time.process_time()
+                act().rank(rows, 50)
+                taken.append(time.process_time() - begin)
+                if how == "yes":
+                    begun.undo()
+            found[f"{name}, {how}"] = 1000 * median(taken)
+    return found
 
 
 def suggesting(dataset: Dataset, sources: Sources) -> dict[str, float]:
@@ -205,12 +364,14 @@ def in_turns(acts: dict[str, Callable[[], Any]], turns: int) -> dict[str, float]
 
 def few_table(found: dict[str, Any]) -> str:
     """Write MAP by the number of examples as Markdown."""
-    heads = ["all" if size is None else str(size) for size in SIZES]
-    lines = ["| examples | " + " | ".join(heads) + " |", "|---" * 7 + "|"]
-    for name, cells in found.items():
-        lines.append(f"| {name} | " + " | ".join(f"{m:.4f}" for m, _ in cells) + " |")
-        errors = ["–" if np.isnan(e) else f"{e:.4f}" for _, e in cells]
-        lines.append("| ± | " + " | ".join(errors) + " |")
+    lines = ["| set | method | " + " | ".join(map(str, SIZES)) + " | all |"]
+    lines.append("|---" * (3 + len(SIZES)) + "|")
+    for name, methods in found.items():
+        for method, cells in methods.items():
+            if isinstance(cells, list):
+                shown = " | ".join(f"{mean:.3f} ± {error:.3f}" for mean, error in cells)
+                shown += " | –" * (1 + len(SIZES) - len(cells))
+                lines.append(f"| {name} | {method} | {shown} |")
     return "\n".join(lines)
 
 
@@ -233,7 +394,14 @@ def cost_table(found: dict[str, Any]) -> str:
             ratio = taken / times["words"]
             lines.append(f"| {name} | {rows} | {taken:.3f} | {ratio:.2f} |")
     shown = ", ".join(f"{name} {ms:.2f}" for name, ms in found["suggest"].items())
-    return "\n".join([*lines, "", f"one suggestion, ms: {shown}"])
+    lines += ["", f"one suggestion, ms: {shown}"]
+    shown = ", ".join(f"{name} {ms:.0f}" for name, ms in found["round"].items())
+    return "\n".join([*lines, "", f"a round over 100,000 documents, CPU ms: {shown}"])
+
+
+def as_json(found: Any) -> str:
+    """Write what has no table."""
+    return json.dumps(found, indent=1, ensure_ascii=False)
 
 
 def sources_from(options: argparse.Namespace) -> Sources:
@@ -250,19 +418,24 @@ def sources_from(options: argparse.Namespace) -> Sources:
 def main() -> None:
     """Measure the parts asked for; print, write."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--parts", default="few,sets,cost")
+    parser.add_argument("--parts", default="few,sets,weights,tree,screen,cost")
     parser.add_argument("--sets", default=",".join(SETS))
+    parser.add_argument("--few", default=",".join(FEW_SETS))
     parser.add_argument("--draws", type=int, default=10)
+    parser.add_argument("--runs", type=int, default=3, help="screenings of a tag")
     parser.add_argument("--model", type=Path)
     parser.add_argument("--vectors", type=Path)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     if not os.environ.get("CLASSMARK_DATA"):
         parser.error("set CLASSMARK_DATA to the folder of the data sets")
-    sources = sources_from(options)
+    sources, few_sets = sources_from(options), options.few.split(",")
     parts: dict[str, tuple[Callable[[], Any], Callable[[Any], str]]] = {
-        "few": (lambda: by_examples(sources, options.draws), few_table),
+        "few": (lambda: by_examples(sources, few_sets, options.draws), few_table),
         "sets": (lambda: by_set(sources, options.sets.split(",")), sets_table),
+        "weights": (lambda: chosen_weights(sources, options.sets.split(",")), as_json),
+        "tree": (lambda: in_tree(sources), as_json),
+        "screen": (lambda: screened(sources, options.runs), as_json),
         "cost": (lambda: costs(sources, options.sets.split(",")), cost_table),
     }
     result = {}

@@ -76,10 +76,12 @@ def _at(task: Task, makers: Makers, size: int | None, draws: int) -> list[Cell]:
             P = task.examples(topic, size, draw)
             for name, maker in makers.items():
                 found[name][at, draw] = _precision(task, topic, P, maker())
-    return [
-        Cell(size, name, values.mean(axis=1), _error(values))
-        for name, values in found.items()
-    ]
+    return [cell_of(size, name, values) for name, values in found.items()]
+
+
+def cell_of(size: int | None, method: str, values: Floats) -> Cell:
+    """Average precisions, shape (topics, draws), as a cell."""
+    return Cell(size, method, values.mean(axis=1), _error(values))
 
 
 def _precision(task: Task, topic: Topic, P: Rows, query: Query) -> float:

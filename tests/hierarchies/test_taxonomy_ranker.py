@@ -317,3 +317,26 @@ def test_all_categories_are_ranked_also_beyond_the_last_label(by_path):
 def test_without_categories_labels_end_with_the_last_of_y():
     ranker = TaxonomyRanker(TREE).fit(np.eye(4), [[0], [1], [2], [2]])
     assert ranker.rank(np.eye(4)).shape == (4, 3)
+
+
+class Bees:
+    """Two numbers of a text: whether it is about bees, and whether it is not."""
+
+    def encode(self, texts):
+        words = {"hive", "apiary", "honeycomb"}
+        about = [not words.isdisjoint(text.split()) for text in texts]
+        return [[1.0, 0.0] if bees else [0.0, 1.0] for bees in about]
+
+
+def test_a_category_without_documents_is_found_by_what_its_description_means():
+    texts, labels = ["asphalt road", "gravel road", "plain cake"], [[0], [1], [2]]
+    said = {1: "asphalt", 2: "gravel", 3: "cake", 4: "a hive"}
+    found = {}
+    for name, meaning in (("words", None), ("both", Bees())):
+        vectorizer = Vectorizer(meaning=meaning)
+        X = vectorizer.fit_transform([*texts, "honeycomb"])[:3]
+        about = vectorizer.transform([said.get(node, "") for node in TREE])
+        ranker = TaxonomyRanker(TREE, NAMES, descriptions=about).fit(X, labels)
+        found[name] = ranker.decision_function(vectorizer.transform(["my apiary"]))[0]
+    assert found["words"] == pytest.approx(np.zeros(4))
+    assert found["both"].argmax() == 3

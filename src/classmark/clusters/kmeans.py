@@ -27,6 +27,7 @@ from classmark.estimator import Estimator, parameters, renamed
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.validation import Seed, generator, require_k, require_numbers
+from classmark.weighting.dense import COLUMN
 
 
 class Unit(NamedTuple):
@@ -385,8 +386,8 @@ def name_clusters(
 
     weight of t in c = mean of x_t over the cluster − mean of x_t over the rest, of unit
     rows: what is common to all sisters counts for none. Terms that are no more frequent
-    in the cluster than in the rest are left out, so there may be fewer than ``k``.
-    labels : numbers from 0.
+    in the cluster than in the rest are left out, and so are columns of meaning, which
+    name nothing: there may be fewer than ``k``.  labels : numbers from 0.
 
     >>> X = [[1.0, 1.0, 0.0], [1.0, 0.0, 1.0]]
     >>> name_clusters(X, [0, 1], ["library", "bees", "bread"], k=2)
@@ -409,10 +410,12 @@ def name_clusters(
     sums = sums_of(unit.rows, clusters, n_clusters).tocsr()
     sizes = np.bincount(clusters, minlength=n_clusters)
     total = np.asarray(sums.sum(axis=0)).ravel()
+    is_word = np.array([not str(name).startswith(COLUMN) for name in feature_names])
     named = []
     for cluster in range(n_clusters):
         begin, end = sums.indptr[cluster : cluster + 2]
-        terms, here = sums.indices[begin:end], sums.data[begin:end]
+        words = is_word[unit.used[sums.indices[begin:end]]]
+        terms, here = sums.indices[begin:end][words], sums.data[begin:end][words]
         size = int(sizes[cluster])
         rest = (total[terms] - here) / max(len(clusters) - size, 1)
         weights = here * (1.0 / max(size, 1)) - rest

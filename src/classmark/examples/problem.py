@@ -219,8 +219,7 @@ def mean_of(rows: Rows | Collection) -> Floats:
     """
     if isinstance(rows, Collection):
         return rows.mean
-    total = np.bincount(rows.columns, rows.values, minlength=rows.width)
-    return np.asarray(total / max(len(rows), 1))
+    return np.asarray(linear([rows]).back(np.ones(len(rows))) / max(len(rows), 1))
 
 
 def _rows_of(U: Rows | Collection, labelled: Ints) -> Ints:

@@ -23,6 +23,7 @@ from classmark.rankers.linear import (
     LogLinearRanker,
     Rocchio,
 )
+from classmark.rankers.meaning_weight import weigh_meaning
 from classmark.rankers.online import MMP, CategoryPerceptron
 from classmark.rankers.preference import PreferenceRanker
 from classmark.ranking import top as best_of
@@ -38,6 +39,7 @@ from classmark.storage import (
     with_prefix,
 )
 from classmark.text import words
+from classmark.weighting.dense import AUTO
 from classmark.weighting.live import LiveVectorizer
 from classmark.weighting.vectorizer import FixedVectorizer, Vectorizer
 
@@ -132,6 +134,8 @@ class TextRanker:
         Y: Any = labels
         if not is_graphs(labels):
             Y = labels_from(labels, X.shape[0], len(categories))
+            if vectorizer.meaning_weight == AUTO:
+                X, ranker = weigh_meaning(vectorizer, ranker, X, Y)
         return cls(vectorizer, ranker.fit(X, Y), categories)
 
     def calibrate(

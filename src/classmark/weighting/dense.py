@@ -22,6 +22,8 @@ from classmark.meaning.sources import (
 )
 from classmark.problems import Mistake
 
+AUTO = "auto"  # the weight that is chosen where there is something to rank
+COLUMN = "meaning["  # what the names of its columns begin with; no word does
 RESERVED = "\0"  # begins terms that no analyzer makes
 
 
@@ -64,7 +66,7 @@ class MeaningBlock:
     @property
     def feature_names(self) -> list[str]:
         """The names of its columns."""
-        return [f"meaning[{number}]" for number in range(self.facts.dimension)]
+        return [f"{COLUMN}{number}]" for number in range(self.facts.dimension)]
 
     @property
     def terms(self) -> list[str]:
@@ -114,7 +116,7 @@ class WithMeaning(Estimator):
     _unsaved: ClassVar[frozenset[str]] = frozenset({"meaning", "meaning_weight"})
 
     meaning: TextEncoder | None
-    meaning_weight: float | None
+    meaning_weight: float | str | None
     meaning_: MeaningBlock | None = None
     vocabulary_: Any
 
@@ -149,9 +151,11 @@ class WithMeaning(Estimator):
         if self.meaning is None:
             return None
         source, weight = source_from(self.meaning), self.meaning_weight
-        weight = source.weight if weight is None else weight
-        if not 0.0 < weight < np.inf:
-            raise Mistake(f"meaning_weight is {weight!r}: give a number over 0")
+        weight = source.weight if weight in {None, AUTO} else weight
+        if isinstance(weight, str) or weight is None or not 0.0 < weight < np.inf:
+            raise Mistake(
+                f"meaning_weight is {weight!r}: give a number over 0, or {AUTO!r}"
+            )
         centre = np.zeros(source.dimension)
         return MeaningBlock(source.facts, float(weight), centre, source)
 

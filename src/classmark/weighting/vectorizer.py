@@ -262,7 +262,8 @@ class Vectorizer(WithMeaning):
     meaning : makes vectors of texts (``StaticVectors.packaged()``, or anything that has
         ``encode``), which stand beside the words; None for words alone.
     meaning_weight : the length of that part of a row, where "l2" makes the words' 1;
-        None: what suits the source.
+        None: what suits the source; "auto": that too, until ``TextRanker.fit`` has
+        labels to choose by (``choose_weight``).
 
     After ``fit``: ``vocabulary_``, ``analyzer_``, and ``statistics_`` of the training
     documents, which all weightings use; ``meaning_``, the part beside the words.
@@ -285,7 +286,7 @@ class Vectorizer(WithMeaning):
     max_df: float = 1.0
     max_features: int | None = None
     meaning: TextEncoder | None = None
-    meaning_weight: float | None = None
+    meaning_weight: float | str | None = None
     meaning_: MeaningBlock | None = None
     is_closed_: bool = False
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake, TooLittleMemory, worded
 from classmark.progress import spreader
+from classmark.rankers.meaning_weight import weigh_meaning
 from classmark.rankers.text_ranker import TextRanker, learner
 from classmark.solvers.preference import THRESHOLDS
 from classmark.solvers.preference_live import LIVE
@@ -317,8 +318,9 @@ def fit(
 ) -> FittedModel:
     """Learn from the chosen texts, or all.
 
-    select : choose the C of plm first;  working : a folder that keeps what is finished,
-    nodes of a tree or blocks of labels, so that a training which was killed goes on.
+    select : choose the weight of meaning and the C of plm first;  working : a folder
+    that keeps what is finished, nodes of a tree or blocks of labels, so that a training
+    which was killed goes on.
     """
     collection = task.collection
     chosen = range(len(collection.texts)) if which is None else which
@@ -330,8 +332,10 @@ def fit(
     lessons: Any = collection.lessons(ranker, chosen)
     shape = (X.shape[0], size.categories)
     if select:
-        labels = [collection.labels[i] for i in chosen]
-        ranker = selected(X, labels_from(labels, *shape), ranker)
+        labels = labels_from([collection.labels[i] for i in chosen], *shape)
+        if vectorizer.meaning_weight is None:
+            X, ranker = weigh_meaning(vectorizer, ranker, X, labels)
+        ranker = selected(X, labels, ranker)
     if strategy.descends:
         ranker.working = working  # type: ignore[attr-defined]
     graphs = collection.graphs is not None and ranker.takes_graphs

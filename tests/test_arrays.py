@@ -9,6 +9,7 @@ from scipy import sparse
 from classmark.arrays import (
     Growing,
     beside,
+    dense_tail,
     keep_columns,
     rows_from,
     stack,
@@ -132,3 +133,13 @@ def test_rows_that_were_added_can_be_written():
         rounds.extend(n)[:] = n
     assert len(rounds) == 73
     assert rounds.array[:, 0].tolist() == [3.0] * 3 + [20.0] * 20 + [50.0] * 50
+
+
+def test_a_dense_tail_is_that_of_most_rows():
+    X = np.zeros((40, 100))
+    X[1:, 30:] = 1.0
+    X[::3, 29] = 1.0  # a word beside the tail
+    X[5, 80] = 0.0  # a number that is 0: this row has no tail
+    assert dense_tail(rows_from(X)) == 70
+    assert dense_tail(rows_from(X[:, :60])) == 0
+    assert dense_tail(rows_from(X[:0])) == 0

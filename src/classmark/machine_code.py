@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import pickle  # noqa: TID251, numba's form of machine code: kernel_files.py checks it
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -57,12 +57,14 @@ class KernelPart(CPUDispatcher):  # type: ignore[misc]
     """A kernel within another: literals are numbers, whole numbers come as int64.
 
     So calls with 0, with a column of type uint32 and with a count use the same code.
+    options : of numba, beside the usual ones.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(
-            function, targetoptions=OPTIONS | NO_WRAPPERS, pipeline_class=PartCompiler
-        )
+    def __init__(
+        self, function: Callable[..., Any], options: Mapping[str, Any]
+    ) -> None:
+        chosen = {**OPTIONS, **NO_WRAPPERS, **options}
+        super().__init__(function, targetoptions=chosen, pipeline_class=PartCompiler)
         self.is_whole = [a in {"int", int} for a in function.__annotations__.values()]
 
     def get_call_template(self, args: Any, kws: Any) -> Any:

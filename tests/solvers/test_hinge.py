@@ -9,17 +9,22 @@ from sklearn.svm import LinearSVC
 from classmark.arrays import Rows, rows_from, take
 from classmark.problems import Mistake
 from classmark.solvers import kernels_hinge
-from classmark.solvers.hinge import FIXED, Hinges, ascend
+from classmark.solvers.hinge import FIXED, Hinges, as_parts, ascend
 from oracles import hinge as slow
 
 SEEDS = st.integers(0, 2**32 - 1)
 SAME = ("weights", "duals", "objective", "gap", "n_iter", "slopes")
 
 
-def problem(seed, n=12, d=5, more=4):
-    """Rows, one of them empty and two alike; hinges, some sharing a row, some of 0."""
+def problem(seed, n=12, d=5, more=4, tail=0):
+    """Rows, one of them empty and two alike; hinges, some sharing a row, some of 0.
+
+    tail : how many more columns most of the rows have, all of them.
+    """
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d)) * (rng.random((n, d)) < 0.7)
+    dense = rng.standard_normal((n, tail)) * (rng.random((n, 1)) < 0.7)
+    X = np.hstack([X, dense])
     X[3], X[4] = 0, X[5]
     rows = np.concatenate([np.arange(n), rng.integers(0, n, more)]).astype(np.uint32)
     boxes = rng.exponential(0.5, n + more) * (rng.random(n + more) < 0.9)
@@ -31,16 +36,12 @@ def halves(X, cut=5):
     return [rows_from(X[:cut]), rows_from(X[cut:])]
 
 
-def plain(part):
-    return part.starts, part.columns, part.values
-
-
-@given(seed=SEEDS)
+@given(seed=SEEDS, tail=st.sampled_from([0, 70]))
 @settings(max_examples=20)
-def test_combining_and_looking_are_the_slow_ones(seed):
-    X, hinges = problem(seed)
+def test_combining_and_looking_are_the_slow_ones(seed, tail):
+    X, hinges = problem(seed, tail=tail)
     rng = np.random.default_rng(seed)
-    parts = tuple(map(plain, halves(X)))
+    parts = as_parts(halves(X))
     center = rng.standard_normal(X.shape[1])
     kernels_hinge.combine(parts, hinges.rows, hinges.margins, w := center.copy())
     slow.combine(X, hinges.rows, hinges.margins, expected := center.copy())
@@ -53,10 +54,10 @@ def test_combining_and_looking_are_the_slow_ones(seed):
     assert np.allclose(slopes, expected)
 
 
-@given(seed=SEEDS, tol=st.sampled_from([0.0, 0.1]))
+@given(seed=SEEDS, tol=st.sampled_from([0.0, 0.1]), tail=st.sampled_from([0, 70]))
 @settings(max_examples=20)
-def test_climbing_is_the_slow_one(seed, tol):
-    X, hinges = problem(seed, n=40, d=12, more=0)
+def test_climbing_is_the_slow_one(seed, tol, tail):
+    X, hinges = problem(seed, n=40, d=12, more=0, tail=tail)
     X[4] = -X[6]  # equal rows have slopes of 0, or nearly: either way is right
     n, d = X.shape
     (fast_duals, duals), (fast_w, w) = np.zeros((2, n)), np.zeros((2, d))
@@ -65,7 +66,7 @@ def test_climbing_is_the_slow_one(seed, tol):
     expected = slow.climb(X, hinges, duals, w, order, limits, tol, 0.0, 7, 3)
     state = (fast_duals, fast_w, np.full(n, -1.0), FIXED)
     found = kernels_hinge.climb(
-        tuple(map(plain, halves(X))), hinges, state, order, fast_limits, tol, 0.0, 7, 3
+        as_parts(halves(X)), hinges, state, order, fast_limits, tol, 0.0, 7, 3
     )
     assert found == pytest.approx(expected)
     assert np.allclose(fast_duals, duals)
@@ -218,7 +219,7 @@ def test_parts_may_be_read_only_and_of_two_kinds_and_widths():
     X[:5, -1] = 0
     small, large = halves(X)
     narrow = Rows(small.starts, small.columns, small.values.astype(np.float32), 4)
-    for array in plain(large):
+    for array in (large.starts, large.columns, large.values):
         array.flags.writeable = False
     found = ascend([narrow, large], hinges, tol=1e-8, max_iter=10_000)
     expected = ascend([rows_from(X)], hinges, tol=1e-8, max_iter=10_000)

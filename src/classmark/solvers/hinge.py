@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from classmark.arrays import Array, Floats, Rows, read_only
+from classmark.arrays import Array, Floats, Rows, dense_tail, read_only
 from classmark.problems import Mistake
 from classmark.solvers.ascent import Ascent, Solution
 from classmark.solvers.kernels_hinge import climb, climb_gram, combine, survey
@@ -115,7 +115,7 @@ def started(duals: ArrayLike | None, boxes: Floats) -> Floats:
 NEAR = 0.1  # of the largest slope that may move: a bound is left alone beyond it
 LONG = 30  # passes after which all hinges are looked at again, come what may
 VISITS = 1 << 22  # hinges that are visited before an interrupt is heard
-Part = tuple[Array, ...]
+Part = tuple[Any, ...]
 
 
 def ascend(  # noqa: PLR0913 (what a solver is asked)
@@ -257,9 +257,9 @@ def as_parts(parts: Sequence[Rows]) -> tuple[Part, Part]:
     kind = max(parts, key=lambda part: part.nnz).values.dtype
     none = Rows(np.zeros(1, np.int64), np.empty(0, np.uint32), np.empty(0), 0)
     first, second = (
-        read_only(map(np.ascontiguousarray, (p.starts, p.columns, values)))
+        (*read_only(map(np.ascontiguousarray, arrays)), dense_tail(p))
         for p in [*parts, none][:2]
-        for values in [p.values.astype(kind, copy=False)]
+        for arrays in [(p.starts, p.columns, p.values.astype(kind, copy=False))]
     )
     return first, second
 

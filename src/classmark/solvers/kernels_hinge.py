@@ -1,7 +1,8 @@
 """Steps on one dual at a time, over rows in two parts or in a Gram matrix, and tables.
 
-``parts`` are two matrices, each (starts, columns, values); the rows of the second come
-after those of the first.
+``parts`` are two matrices, each (starts, columns, values, tail); the rows of the second
+come after those of the first. ``tail`` is how many entries rows end with whose columns
+follow each other, as those of meaning do; a row that does not is read by its columns.
 Hinges are (rows, signs, boxes, margins). A hinge's slope is g = sign · ⟨w, x⟩ − margin:
 the dual value grows by −g for each unit of the dual. Its part in the duality gap is
 box · max(0, −g) + dual · g, never negative. Where a ``Table`` has counts, they say the
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from classmark.compiled import compiled
+from classmark.compiled import compiled, reordered
 from classmark.kernels import add, dot, shuffle, square
 
 NONE = 1e-300  # a curvature that is none
@@ -22,24 +23,61 @@ NONE = 1e-300  # a curvature that is none
 
 @compiled
 def _row(parts: Any, row: Any) -> Any:
-    """Columns and values of a row."""
+    """Columns and values of a row, and the tail of its part."""
     first, second = parts
     r, split = np.int64(row), len(first[0]) - 1
     if r < split:
         span = slice(first[0][r], first[0][r + 1])
-        return first[1][span], first[2][span]
+        return first[1][span], first[2][span], first[3]
     span = slice(second[0][r - split], second[0][r - split + 1])
-    return second[1][span], second[2][span]
+    return second[1][span], second[2][span], second[3]
+
+
+@compiled
+def _head(columns: Any, tail: int) -> Any:
+    """How many of a row's entries come before its tail; all where it has none."""
+    n = len(columns)
+    if tail <= n and np.int64(columns[n - 1]) - np.int64(columns[n - tail]) < tail:
+        return n - tail
+    return n
+
+
+@reordered
+def _dot(columns: Any, values: Any, tail: int, w: Any) -> Any:
+    """⟨w, x⟩ of a row that may have a tail."""
+    head, total, more = _head(columns, tail), 0.0, 0.0
+    for j in range(head):
+        total += values[j] * w[columns[j]]
+    if head < len(columns):
+        at, first = np.uint64(head), np.uint64(columns[head])
+        for j in range(np.uint64(tail)):
+            more += values[at + j] * w[first + j]
+    return total + more
+
+
+@compiled
+def _add(columns: Any, values: Any, tail: int, step: float, w: Any) -> None:
+    """The weights gain step · x; the row may have a tail."""
+    head = _head(columns, tail)
+    for j in range(head):
+        w[columns[j]] += step * values[j]
+    if head < len(columns):
+        at, first = np.uint64(head), np.uint64(columns[head])
+        for j in range(np.uint64(tail)):
+            w[first + j] += step * values[at + j]
 
 
 @compiled
 def multiply(parts: Any, w: Any, out: Any) -> None:
     """Write ⟨w, x⟩ of every row."""
     at = 0
-    for starts, columns, values in parts:
+    for starts, columns, values, tail in parts:
         for i in range(len(starts) - 1):
             span = slice(starts[i], starts[i + 1])
-            out[at] = dot(columns[span], values[span], w)
+            if tail:
+                out[at] = _dot(columns[span], values[span], tail, w)
+            else:
+                out[at] = dot(columns[span], values[span], w)
             at += 1
 
 
@@ -47,13 +85,16 @@ def multiply(parts: Any, w: Any, out: Any) -> None:
 def combine(parts: Any, rows: Any, coefficients: Any, w: Any) -> None:
     """The weights gain Σ coefficient · x_row."""
     first, split = 0, 0
-    for starts, columns, values in parts:
+    for starts, columns, values, tail in parts:
         split += len(starts) - 1
         for i in range(len(rows)):
             if first <= rows[i] < split:
                 r = np.int64(rows[i]) - first
-                for j in range(starts[r], starts[r + 1]):
-                    w[columns[j]] += coefficients[i] * values[j]
+                span = slice(starts[r], starts[r + 1])
+                if tail:
+                    _add(columns[span], values[span], tail, coefficients[i], w)
+                else:
+                    add(columns[span], values[span], coefficients[i], w)
         first = split
 
 
@@ -70,8 +111,9 @@ def survey(
     for i in range(len(rows)):
         g = 0.0
         if boxes[i] > 0.0:
-            columns, values = _row(parts, rows[i])
-            g = signs[i] * dot(columns, values, w) - margins[i]
+            columns, values, tail = _row(parts, rows[i])
+            score = _dot(columns, values, tail, w) if tail else dot(columns, values, w)
+            g = signs[i] * score - margins[i]
             loss = boxes[i] * max(0.0, -g)
             cost += loss
             gap += max(0.0, loss + duals[i] * g)
@@ -110,7 +152,7 @@ def _curvature(table: Any, of: int) -> Any:
 
 
 @compiled
-def _visit_all(
+def _visit_all(  # noqa: PLR0915 (the loop of the algorithm)
     parts: Any, hinges: Any, state: Any, order: Any, n: int, low: float, high: float
 ) -> Any:
     """A step on each of order[:n]; those sure of their bound go to the end of order.
@@ -126,9 +168,10 @@ def _visit_all(
     while k < n:
         i = order[k]
         a, box, of = duals[i], boxes[i], int(signs[i] < 0.0)
-        columns, values = _row(parts, rows[i])
+        columns, values, tail = _row(parts, rows[i])
         margin = margins_of(table)[of] if moving else margins[i]
-        g = signs[i] * dot(columns, values, w) - margin
+        score = _dot(columns, values, tail, w) if tail else dot(columns, values, w)
+        g = signs[i] * score - margin
         if (a == 0.0 and g > high) or (a == box and g < low):
             n -= 1
             order[k], order[n] = order[n], i
@@ -145,7 +188,10 @@ def _visit_all(
         step = duals[i] - a
         if step != 0.0:
             gained -= step * (g + 0.5 * q * step)
-            add(columns, values, signs[i] * step, w)
+            if tail:
+                _add(columns, values, tail, signs[i] * step, w)
+            else:
+                add(columns, values, signs[i] * step, w)
             if moving:
                 table.counts[of] -= signs[i] * step / box
     return n, seen, gained, least, most

@@ -60,7 +60,7 @@ def design_set(name: str, data: Path | None = None) -> Collection:
 
 
 def errors_on(loaded: Collection, iterations: int = ITERATIONS) -> Floats:
-    """Errors after boosting, each by its own loss: shape (losses, smoothings, folds)."""
+    """Errors by the loss trained for: shape (losses, smoothings, folds)."""
     errors = np.empty((len(NAMES), len(WORTH), FOLDS))
     for fold, (learned, held) in enumerate(folds(len(loaded.graphs), FOLDS, 0)):
         words = informative_words(loaded.part(learned))
@@ -88,7 +88,7 @@ def ratios_of(errors: Floats) -> Floats:
 
 
 def chosen(ratios: Floats) -> int:
-    """Which smoothing, in ascending order, has the least mean ratio; of equals the last.
+    """Which of the ascending smoothings has the least mean ratio; of equals the last.
 
     >>> chosen(np.array([[1.2, 1.0, 1.0, 1.1]]))
     2

@@ -29,7 +29,7 @@ from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.rankers.linear import LogLinearRanker
 from classmark.solvers.smooth import DocumentLoss, Objective, minimise, survey
-from reproductions.report import Reproduction, error_panels, holds
+from reproductions.report import Reproduction, error_panels, half_width, holds
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -149,13 +149,10 @@ class Row:
 
     def half_width(self, error: str, other: Row | None = None) -> float:
         """Half of the 95 % interval of an error over folds, or of its difference."""
-        from scipy.special import stdtrit
-
         values = np.array(self.folds[error])
         if other is not None:
             values = values - np.array(other.folds[error])
-        n = len(values)
-        return float(stdtrit(n - 1, 0.975) * values.std(ddof=1) / np.sqrt(n))
+        return half_width(values)
 
 
 @dataclass(frozen=True, slots=True)

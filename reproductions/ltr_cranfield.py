@@ -213,10 +213,10 @@ def _claim(
         for query, value in row.queries[key].items():
             learned = own[row.seed].queries[key][query]
             apart.setdefault(query, []).append(learned - value)
-    means = [float(np.mean(each)) for each in apart.values()]
+    means = np.array([np.mean(each) for each in apart.values()])
     return (
-        f"{name}, {key}: {LEARNED} is above {rival}: {holds(np.mean(means) > 0)}; "
-        f"{difference(means, np.zeros(len(means)))} over {len(means)} queries; above "
+        f"{name}, {key}: {LEARNED} is above {rival}: {holds(bool(means.mean() > 0))}; "
+        f"{difference(means, 0 * means)} over {len(means)} queries; above "
         f"in {len(ahead)} of {len(theirs)} partings, surely in {sure}, surely below in "
         f"{len(behind)}"
     )

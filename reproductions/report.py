@@ -94,6 +94,19 @@ def resampled(
     return float(low), float(high)
 
 
+def half_width(values: ArrayLike) -> float:
+    """Half of the 95 % interval of the mean of a few values, as of folds [Student08].
+
+    >>> round(half_width([1.0, 2.0, 3.0]), 3)
+    2.484
+    """
+    from scipy.special import stdtrit
+
+    each = np.asarray(values, dtype=np.float64)
+    error = each.std(ddof=1) / np.sqrt(len(each))
+    return float(stdtrit(len(each) - 1, 0.975) * error)
+
+
 def require_matplotlib() -> None:
     """Say what to install, before hours of work, where matplotlib is missing."""
     if find_spec("matplotlib") is None:

@@ -248,15 +248,17 @@ def _compared(given: TreeSet, base: str, trials: dict[str, list[Trial]]) -> list
     rows = []
     for strategy, some in trials.items():
         found = [judge.measures(each.predicted) | each.costs() for each in some]
-        means = {key: float(np.mean([each[key] for each in found])) for key in found[0]}
+        means: dict[str, Any] = {
+            key: float(np.mean([each[key] for each in found])) for key in found[0]
+        }
         sign, t = judge.chances(some[0].predicted, beside)
         apart = {
             rival: bootstrap_interval(errors[strategy], theirs, rounds=ROUNDS)
             for rival, theirs in errors.items()
             if rival != strategy
         }
-        names, chances = (given.name, base, strategy), {"sign": sign, "t": t}
-        rows.append(Row(*names, C=some[0].C, apart=apart, **chances, **means))
+        means |= {"C": some[0].C, "sign": sign, "t": t, "apart": apart}
+        rows.append(Row(given.name, base, strategy, **means))
     return rows
 
 

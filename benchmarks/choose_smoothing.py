@@ -13,6 +13,10 @@ RCV1, on which boosting is reported, nor the embedded library, on which smoothin
 been compared before, is among them. Of each, 1,000 documents with a label are drawn
 (seed 0; all where there are fewer); flat graphs, every label of a document above every
 other; ln count + 1 of the 3,200 words that each training part selects; 500 iterations.
+
+It took 9 minutes of one core. The mean ratios are 1.292, 1.063, 1.035, 1.025 and 1.181:
+one document's worth is taken. With a tenth the mean ratio is .010 larger, which is not
+sure (−.015 … +.035, 95 %, bootstrap over the 16 rows).
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 other choices are the paper's: a label for each leaf of the tree, inner topics with a
 dummy leaf; graphs of three layers; ln count + 1 of 3,200 words that each training set
 selects; five folds [DekelManningSinger03]. Either the paper's boosting learns, 1,000
-iterations with the smoothing that the embedded library chose
+iterations with the smoothing that four other sets chose by a rule fixed beforehand
 (``benchmarks/choose_smoothing.py``); or L-BFGS, the weight C of the loss against ½‖W‖²
 being chosen, for each fold and each loss, by the error that loss stands for on a fifth
 of the fold's training documents.

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -131,7 +131,7 @@ def _answers(here: HierarchicalSet) -> list[Answer]:
     again, took, _ = _timed(RareCategoryReranker(base, None, None), here, ask=False)
     chosen = again.delta_, again.ratio_
     for method, limits in ((FIXED, (DELTA, RATIO)), (CHOSEN, chosen)):
-        again.delta_, again.ratio_ = limits
+        again.pairs_ = replace(again.pairs_, delta=limits[0], ratio=limits[1])
         started = time.process_time()
         predicted = again.predict(here.asked)
         extra = max(0.0, time.process_time() - started - asking)

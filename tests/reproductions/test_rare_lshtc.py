@@ -61,6 +61,17 @@ def test_every_method_answers_on_every_collection(table):
     assert table.sizes["other"].counts == [30, 12, 4, 2]
 
 
+def test_limits_are_those_of_the_row(table):
+    here, (fixed, chosen) = small("other", 1), table.rows[6:8]
+    assert fixed.limits != chosen.limits
+    for row in (fixed, chosen):
+        base = rare.CrammerSingerSVM(tol=rare.TOL)
+        ranker = rare.RareCategoryReranker(base, *row.limits).fit(here.rows, here.y)
+        ranker.predict(here.asked)
+        assert row.again == ranker.repredicted_
+    assert fixed.again != chosen.again
+
+
 def test_one_label_a_document_makes_micro_f1_the_accuracy(table):
     here = small()
     predicted = rare.CrammerSingerSVM(tol=rare.TOL).fit(here.rows, here.y)

@@ -31,9 +31,9 @@ from classmark.measures import (
     macro_t_test,
     micro_sign_test,
 )
-from classmark.measures.classification import indicators
+from classmark.measures.classification import Contingency, indicators
 from classmark.progress import track
-from reproductions.report import ROUNDS, Reproduction, chance, holds
+from reproductions.report import ROUNDS, Reproduction, chance, holds, resampled
 from reproductions.tree_sets import SETS, HierarchicalSet, hierarchical_set
 
 CS, HR, FIXED, CHOSEN = "CS-SVM", "HR-SVM", "re-ranking", "re-ranking, chosen"
@@ -221,12 +221,10 @@ def intervals(
     a, b = (contingency(truth, given, truth.width) for given in (own, other))
     true, *both = indicators(truth, own, other, width=truth.width)
     hits = [true.multiply(given).getnnz(axis=1) for given in both]
-    seen = a.occurring | b.occurring
     shares = priors / priors.sum()
     bounds = [np.minimum(shares, c.assigned / c.assigned.sum()) for c in (a, b)]
     pairs = {
         "micro-F1": (*hits, 2 / (a.assigned.sum() + a.wanted.sum())),
-        "macro-F1": (a.f1()[seen], b.f1()[seen], 1 / seen.sum()),
         "B(Acc)": (*bounds, 1.0),
         "detected": (a.assigned > 0, b.assigned > 0, 1.0),
     }
@@ -235,7 +233,14 @@ def intervals(
         values = (np.asarray(each, np.float64) * len(each) for each in (mine, theirs))
         low, high = bootstrap_interval(*values, rounds=ROUNDS)
         found[key] = (scale * low, scale * high)
+    found["macro-F1"] = resampled(lambda at: _macro(a, at) - _macro(b, at), truth.width)
     return found
+
+
+def _macro(counts: Contingency, categories: Any) -> float:
+    """Mean F1 of those of some categories that occur, as in ``classification``."""
+    each = counts.f1()[categories][counts.occurring[categories]]
+    return float(each.mean()) if each.size else 0.0
 
 
 def _down(labels: Rows) -> list[int]:

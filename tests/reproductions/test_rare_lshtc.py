@@ -129,6 +129,8 @@ def test_what_is_drawn_again_adds_up_to_the_measures():
     own = rare.numbered(list("aabbcc"), list("abcd"))
     other = rare.numbered(list("aaaaaa"), list("abcd"))
     found = rare.intervals(truth, own, other, np.array([2, 2, 1, 1]))
+    low, high = found["macro-F1"]
+    assert low <= (1 + 1 + 2 / 3) / 4 - 0.5 / 4 <= high
     mean = {key: sum(pair) / 2 for key, pair in found.items()}
     assert mean["micro-F1"] == pytest.approx(5 / 6 - 2 / 6, abs=0.1)
     assert mean["detected"] == pytest.approx(2.0, abs=0.5)

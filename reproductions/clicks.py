@@ -319,15 +319,18 @@ def claims(table: Table) -> list[str]:
 
 
 def _best_way(where: str, here: Mapping[str, Row]) -> str:
-    """Whether the best way is surely above; p is times the ways it is best of."""
+    """Whether a way is surely above: the surest of those above, p times all ways."""
     ways = [row for method, row in here.items() if method not in NOT_CLICKS]
-    best, service = max(ways, key=lambda row: row.ndcg[-1]), here[SERVICE]
+    service = here[SERVICE]
+    above = [row for row in ways if row.ndcg[-1] > service.ndcg[-1]]
+    claim = f"{where}: something learned from clicks is surely above it"
+    if not above:
+        return f"{claim}: {holds(False)}; none of {len(ways)} ways is above"
+    best = min(above, key=lambda row: (row.chance, -row.ndcg[-1]))
     p = min(1.0, best.chance * len(ways))
-    good = p < SURE and best.ndcg[-1] > service.ndcg[-1]
     return (
-        f"{where}: something learned from clicks is surely above it: {holds(good)}; "
-        f"{best.method} is best of {len(ways)} ways, {_beside(best, service)}, "
-        f"{chance(p)} corrected for {len(ways)} ways"
+        f"{claim}: {holds(p < SURE)}; surest of {len(ways)} ways is {best.method}, "
+        f"{_beside(best, service)}, {chance(p)} corrected for {len(ways)} ways"
     )
 
 

@@ -136,8 +136,18 @@ def test_the_best_way_is_sure_only_after_correction():
     errors = {"c, tf": {"swaps": [[0.1, 0.2]]}}
     said = clicks.claims(clicks.Table(rows, [10], {"c, tf": (2, 2)}, errors, []))
     many = len(rows) - 2
-    assert f"of {many} ways, 0.400 and 0.300, +0.100 (+0.100 … +0.100)" in said[0]
+    assert f"; surest of {many} ways is " in said[0]
+    assert ", 0.400 and 0.300, +0.100 (+0.100 … +0.100), p" in said[0]
     assert f"p = {0.01 * many:.3f} corrected" in said[0]
     assert "surely above it: does not hold" in said[0]
     assert said[1].startswith("c, tf in service: truth is above in service: holds; ")
+    rows[2:] = [row(each.method, 0.2, 0.001) for each in rows[2:]]
+    rows[2] = row(rows[2].method, 0.31, 0.002)
+    table = clicks.Table(rows, [10], {"c, tf": (2, 2)}, errors, [])
+    assert (
+        f"it: holds; surest of {many} ways is {rows[2].method}, "
+        in (clicks.claims(table)[0])
+    )
+    rows[2] = row(rows[2].method, 0.2, 0.001)
+    assert clicks.claims(table)[0].endswith(f"; none of {many} ways is above")
     assert "θ is off by 16% (11% to 22% over the logs) by swaps" in said[-1]

@@ -197,10 +197,10 @@ def claims(rows: list[Row]) -> list[str]:
     if base is not None and own is not None:
         for measure in TOP:
             rise, p = own.means[measure] - base.means[measure], own.chance[measure]
+            apart = difference(own.queries[measure], base.queries[measure])
             said.append(
                 f"{measure}, RSVM-IR is above Ranking SVM: {holds(rise > 0)}"
-                f"{'' if p < SURE else ', not surely'}; "
-                f"{difference(own.queries[measure], base.queries[measure])}, {chance(p)}"
+                f"{'' if p < SURE else ', not surely'}; {apart}, {chance(p)}"
             )
     for row in rows:
         differing = [measure for measure in TOP if row.chance[measure] < SURE]

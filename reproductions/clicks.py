@@ -27,7 +27,7 @@ import numpy as np
 from classmark.arrays import Floats
 from classmark.evaluation.retrieval import indexed
 from classmark.figures import HUES, INK, LINE, SOFT
-from classmark.measures import randomisation_test
+from classmark.measures import bootstrap_interval, randomisation_test
 from classmark.measures.off_policy import Estimate, clipped_ips, ips, snips
 from classmark.preferences.labels import STRATEGIES
 from classmark.problems import Mistake
@@ -42,7 +42,15 @@ from reproductions.click_model import (
     simulate_clicks,
     with_order,
 )
-from reproductions.report import STYLE, Reproduction, save
+from reproductions.report import (
+    ROUNDS,
+    STYLE,
+    Reproduction,
+    chance,
+    difference,
+    holds,
+    save,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -121,7 +129,12 @@ def _name_levels(axes: Axes, levels: Mapping[str, float]) -> None:
         )  # fmt: skip
 
 
-COLLECTIONS = {"npl-vaswani": None, "nfcorpus": "dev"}
+COLLECTIONS = {
+    "npl-vaswani": None,
+    "nfcorpus": "dev",
+    "cranfield": None,  # this and the next had no part in any choice
+    "cacm": None,
+}
 SERVICES = ("bm25", "tf")
 SIZES = (1_000, 10_000, 100_000)
 USER = User(attraction=(0.1, 0.8, 0.9), eta=1.0)
@@ -132,6 +145,22 @@ WAYS = ("", "propensities", "order kept")
 SERVICE, OF_TEN, TRUTH = "in service", "truth of the ten shown", "truth"
 NOT_CLICKS = (SERVICE, OF_TEN, TRUTH)
 SURE = 0.05
+ALL, LAST, PREVIOUS, ABOVE = (
+    "clicked-over-skipped",
+    "last-click-over-skipped-above",
+    "click-over-previous",
+    "skip-above",
+)
+# What is claimed of one way beside another: it is above it, below it, or no worse.
+CLAIMS = (
+    (TRUTH, "above", SERVICE),
+    (f"{ALL}; propensities", "above", ALL),
+    (f"{ALL}; propensities", "as good as", TRUTH),
+    *((strategy, "below", SERVICE) for strategy in (LAST, PREVIOUS, ABOVE)),
+    (FAIR, "above", PREVIOUS),
+    (FAIR, "as good as", TRUTH),
+    *((f"{name}; order kept", "above", name) for name in (LAST, ABOVE)),
+)
 
 Estimates = Mapping[str, Floats]
 
@@ -142,7 +171,8 @@ class Row:
 
     ndcg : on the other half, after each number of impressions, the mean over the logs;
     spread : its standard deviation over the logs;  chance : of the difference from the
-    ranker in service after the last, two-sided.
+    ranker in service after the last, two-sided;  queries : NDCG of each query then, the
+    mean over the logs.
     """
 
     collection: str
@@ -151,6 +181,7 @@ class Row:
     ndcg: list[float]
     spread: list[float]
     chance: float
+    queries: list[float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,13 +189,13 @@ class Table:
     """All rows, the numbers of impressions, and what can be said.
 
     queries : of both halves;  errors : the largest error of log θ, estimate by
-    estimate, after each number of impressions.
+    estimate, after each number of impressions, of every log.
     """
 
     rows: list[Row]
     sizes: list[int]
     queries: dict[str, tuple[int, int]]
-    errors: dict[str, dict[str, list[float]]]
+    errors: dict[str, dict[str, list[list[float]]]]
     claims: list[str]
 
 
@@ -202,7 +233,7 @@ def simulated(
 
 def learned(
     world: World, sizes: Sequence[int], seeds: int, name: str
-) -> tuple[dict[str, Floats], dict[str, list[float]]]:
+) -> tuple[dict[str, Floats], dict[str, list[list[float]]]]:
     """Learn in every way: NDCG, shape (logs, sizes, queries), and errors of log θ."""
     runs: list[dict[str, list[Floats]]] = []
     errors: list[dict[str, list[float]]] = []
@@ -221,13 +252,13 @@ def learned(
     values = {SERVICE: np.tile(world.ndcg(None), (1, len(sizes), 1))}
     values |= {method: np.array([run[method] for run in runs]) for method in runs[0]}
     for method, depth in ((OF_TEN, SHOWN), (TRUTH, DEPTH)):
-        each = world.ndcg(world.learn(world.true_preferences(depth)))
-        values[method] = np.tile(each, (1, len(sizes), 1))
-    means = {
-        way: np.mean([found[way] for found in errors], axis=0).tolist()
+        true = world.ndcg(world.learn(world.true_preferences(depth)))
+        values[method] = np.tile(true, (1, len(sizes), 1))
+    each = {
+        way: np.transpose([found[way] for found in errors]).tolist()
         for way in errors[0]
     }
-    return values, means
+    return values, each
 
 
 def by_clicks(
@@ -255,14 +286,19 @@ def _row(names: tuple[str, str, str], every: Floats, service: Floats) -> Row:
     same = np.array_equal(last, service)
     p = 1.0 if same else randomisation_test(last, service, seed=0).p_value
     return Row(
-        *names, means.mean(axis=0).tolist(), means.std(axis=0).tolist(), float(p)
+        *names,
+        means.mean(axis=0).tolist(),
+        means.std(axis=0).tolist(),
+        float(p),
+        last.tolist(),
     )
 
 
 def claims(table: Table) -> list[str]:
     """Say for each ranker in service what comes near to the truth, and what falls.
 
-    A chance is times the ways there are to learn from clicks.
+    Differences are those of the means over the logs after the last impression, with 95
+    % intervals, by bootstrap over the judged queries.
     """
     said = []
     for name in table.queries:
@@ -271,24 +307,52 @@ def claims(table: Table) -> list[str]:
             for row in table.rows
             if f"{row.collection}, {row.service}" == name
         }
-        service, truth = here[SERVICE].ndcg[-1], here[TRUTH].ndcg[-1]
-        ways = [row for method, row in here.items() if method not in NOT_CLICKS]
-        best = max(ways, key=lambda row: row.ndcg[-1])
-        surely = "surely" if best.chance * len(ways) < SURE else "not surely"
-        said.append(
-            f"{name} in service, {service:.3f}: after {table.sizes[-1]:,} impressions "
-            f"{best.method} is best of {len(ways)} ways, {best.ndcg[-1]:.3f}, {surely} "
-            f"different from it; the truth gives {truth:.3f}"
-        )
-        fallen = [row.method for row in ways if row.ndcg[-1] < service / 2]
-        if fallen:
-            said.append(f"{name} in service: less than half by {', '.join(fallen)}")
+        said.append(_best_way(f"{name} in service", here))
+        said += [f"{name} in service: {compare_ways(here, *each)}" for each in CLAIMS]
         worst = " and ".join(
-            f"{np.expm1(errors[-1]):.0%} by {way}"
+            f"{np.expm1(np.mean(errors[-1])):.0%} ({np.expm1(min(errors[-1])):.0%} to "
+            f"{np.expm1(max(errors[-1])):.0%} over the logs) by {way}"
             for way, errors in table.errors[name].items()
         )
         said.append(f"{name} in service: θ is off by {worst}, at its worst place")
     return said
+
+
+def _best_way(where: str, here: Mapping[str, Row]) -> str:
+    """Whether a way is surely above: the surest of those above, p times all ways."""
+    ways = [row for method, row in here.items() if method not in NOT_CLICKS]
+    service = here[SERVICE]
+    above = [row for row in ways if row.ndcg[-1] > service.ndcg[-1]]
+    claim = f"{where}: something learned from clicks is surely above it"
+    if not above:
+        return f"{claim}: {holds(False)}; none of {len(ways)} ways is above"
+    best = min(above, key=lambda row: (row.chance, -row.ndcg[-1]))
+    p = min(1.0, best.chance * len(ways))
+    return (
+        f"{claim}: {holds(p < SURE)}; surest of {len(ways)} ways is {best.method}, "
+        f"{_beside(best, service)}, {chance(p)} corrected for {len(ways)} ways"
+    )
+
+
+def compare_ways(here: Mapping[str, Row], own: str, relation: str, other: str) -> str:
+    """Say whether one way is above, below or as good as another, and how surely.
+
+    As good as: the interval of the difference is not all below 0.
+    """
+    first, second = here[own], here[other]
+    low, high = bootstrap_interval(first.queries, second.queries, rounds=ROUNDS)
+    apart = first.ndcg[-1] - second.ndcg[-1]
+    good = {"above": apart > 0, "below": apart < 0, "as good as": high >= 0}[relation]
+    unsure = relation != "as good as" and low <= 0 <= high
+    return (
+        f"{own} is {relation} {other}: {holds(good)}{', not surely' * unsure}; "
+        f"{_beside(first, second)}"
+    )
+
+
+def _beside(own: Row, other: Row) -> str:
+    apart = difference(own.queries, other.queries, "+.3f")
+    return f"{own.ndcg[-1]:.3f} and {other.ndcg[-1]:.3f}, {apart}"
 
 
 CAMPAIGNS = ("all", "men", "women")
@@ -379,9 +443,9 @@ def policy_claims(rows: list[PolicyRow]) -> list[str]:
         agree = sum(abs(row.apart) <= APART for row in mine)
         wide = float(np.mean([row.estimate.error / row.seen.error for row in mine]))
         said.append(
-            f"{name}: {agree} of {len(mine)} estimates are within {APART} standard "
-            f"errors of what was seen; an error is {wide:.1f} times that of having "
-            "run the policy"
+            f"{name}: estimates are within {APART} standard errors of what was seen: "
+            f"{holds(agree == len(mine))}, {agree} of {len(mine)}; an error is "
+            f"{wide:.1f} times that of having run the policy"
         )
     return said
 

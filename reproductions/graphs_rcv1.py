@@ -4,7 +4,7 @@
 other choices are the paper's: a label for each leaf of the tree, inner topics with a
 dummy leaf; graphs of three layers; ln count + 1 of 3,200 words that each training set
 selects; five folds [DekelManningSinger03]. Either the paper's boosting learns, 1,000
-iterations with the smoothing that the embedded library chose
+iterations with the smoothing that four other sets chose by a rule fixed beforehand
 (``benchmarks/choose_smoothing.py``); or L-BFGS, the weight C of the loss against ½‖W‖²
 being chosen, for each fold and each loss, by the error that loss stands for on a fifth
 of the fold's training documents.
@@ -29,7 +29,7 @@ from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.rankers.linear import LogLinearRanker
 from classmark.solvers.smooth import DocumentLoss, Objective, minimise, survey
-from reproductions.report import Reproduction, error_panels, holds
+from reproductions.report import Reproduction, error_panels, half_width, holds
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -149,13 +149,10 @@ class Row:
 
     def half_width(self, error: str, other: Row | None = None) -> float:
         """Half of the 95 % interval of an error over folds, or of its difference."""
-        from scipy.special import stdtrit
-
         values = np.array(self.folds[error])
         if other is not None:
             values = values - np.array(other.folds[error])
-        n = len(values)
-        return float(stdtrit(n - 1, 0.975) * values.std(ddof=1) / np.sqrt(n))
+        return half_width(values)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,14 @@ from classmark.ltr.judged import QueryRanker, order_measured
 from classmark.measures.significance import bootstrap_interval, paired_t_test
 from classmark.problems import Mistake
 from classmark.progress import track
-from reproductions.report import STYLE, Reproduction, save
+from reproductions.report import (
+    STYLE,
+    Reproduction,
+    chance,
+    difference,
+    holds,
+    save,
+)
 
 MEASURES = (*(f"ndcg@{rank}" for rank in range(1, 11)), "map")
 CHOSEN_BY, FOLDS, SURE = "ndcg@10", 5, 0.05
@@ -190,11 +197,10 @@ def claims(rows: list[Row]) -> list[str]:
     if base is not None and own is not None:
         for measure in TOP:
             rise, p = own.means[measure] - base.means[measure], own.chance[measure]
-            verdict = "holds" if rise > 0 else "does not hold"
+            apart = difference(own.queries[measure], base.queries[measure])
             said.append(
-                f"{measure}, RSVM-IR is above Ranking SVM: "
-                f"{verdict if p < SURE else 'not decided by these queries'} "
-                f"({rise:+.4f}, p = {p:.3f})"
+                f"{measure}, RSVM-IR is above Ranking SVM: {holds(rise > 0)}"
+                f"{'' if p < SURE else ', not surely'}; {apart}, {chance(p)}"
             )
     for row in rows:
         differing = [measure for measure in TOP if row.chance[measure] < SURE]

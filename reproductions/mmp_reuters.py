@@ -36,10 +36,10 @@ from classmark.rankers.linear import LinearRanker, Rocchio
 from classmark.rankers.online import MMP, CategoryPerceptron
 from classmark.weighting.selection import select_features
 from classmark.weighting.vectorizer import Vectorizer
-from reproductions.report import Reproduction, holds
+from reproductions.report import ROUNDS, Reproduction, difference, half_width, holds
 
 ANALYZER = "words|lower|digits(token)|stop(english)"
-FOLDS, LEAST, SHARE, SURE, ROUNDS = 5, 100, 0.025, 0.05, 1000
+FOLDS, LEAST, SHARE, SURE = 5, 100, 0.025, 0.05
 PAPER_WORDS, PAPER_FEATURES = 25_061, 3_468
 COLUMNS = {
     "loss1": 100.0,
@@ -197,7 +197,7 @@ def compare(documents: Collection, n_folds: int = FOLDS) -> Table:
         *(n, k, float(words), float(features)),
         np.bincount([len(own) for own in documents.labels])[1:].tolist(),
         *(rounds.tolist(), curves, recall, precision),
-        [*claims(found), *curve_claims(recall, precision), NOT_HERE],
+        [*claims(found), *curve_claims(at_rank, [f.at_rank for f in done]), NOT_HERE],
     )
 
 
@@ -291,12 +291,24 @@ def claims(found: Found) -> list[str]:
     both = {first, second} == {"MMP loss 2", "MMP loss 3"}
     said.append(
         f"MMP loss 2 and 3 win coverage: {holds(both)}; best are {first} "
-        f"{coverage[first]:.3f} and {second} {coverage[second]:.3f}"
+        f"{coverage[first]:.3f} and {second} {coverage[second]:.3f}; "
+        f"{_further(main, coverage, 1)}"
     )
     worst = max(coverage, key=coverage.__getitem__)
     listed = ", ".join(f"{name} {value:.3f}" for name, value in coverage.items())
     verdict = holds(worst == "perceptron")
-    return [*said, f"the perceptron has the worst coverage: {verdict}; {listed}"]
+    said.append(
+        f"the perceptron has the worst coverage: {verdict}; "
+        f"{_further(main, coverage, len(coverage) - 2)}; {listed}"
+    )
+    return said
+
+
+def _further(found: Found, coverage: Mapping[str, float], at: int) -> str:
+    """How much further the next method in order of coverage goes than the one at."""
+    near, far = sorted(coverage, key=coverage.__getitem__)[at : at + 2]
+    apart = difference(found[far]["coverage"], found[near]["coverage"], "+.3f")
+    return f"{far} less {near} {apart}"
 
 
 def _as_published(values: Mapping[str, Floats]) -> str:
@@ -305,7 +317,9 @@ def _as_published(values: Mapping[str, Floats]) -> str:
     for key in ("loss2", "loss3", "coverage", "average_precision"):
         own, theirs = COLUMNS[key] * float(values[key].mean()), published[key] or 0.0
         good = own >= theirs if key in HIGHER else own <= theirs
-        parts.append(f"{key} {own:.3f} ({theirs:.2f}) {holds(good)}")
+        low, high = bootstrap_interval(COLUMNS[key] * values[key], rounds=ROUNDS)
+        apart = f"95 % {low:.3f} … {high:.3f}"
+        parts.append(f"{key} {own:.3f} ({theirs:.2f}) {holds(good)}, {apart}")
     return f"MMP loss 3 is at least as good as published: {'; '.join(parts)}"
 
 
@@ -337,26 +351,44 @@ NOT_HERE = "Rocchio is worst overall on Reuters 2000: cannot be tried here (data
 
 
 def curve_claims(
-    recall: Mapping[str, Sequence[float]], precision: Mapping[str, Sequence[float]]
+    curves: Mapping[str, Floats], by_fold: Sequence[Mapping[str, Floats]]
 ) -> list[str]:
-    """Say of the graph of precision against recall what the paper says of its own."""
-    high = {
-        name: float(np.interp(HIGH, recall[name], precision[name])) for name in CURVES
-    }
-    worst = min(high, key=high.__getitem__)
+    """Say of the graph of precision against recall what the paper says of its own.
+
+    curves : method → mean recall and precision at each rank, shape (2, ranks);
+    by_fold : the same of each fold, over which 95 % intervals are.
+    """
+    end, high = lasts_until(curves), precise_at(curves, HIGH)
+    worst, second = sorted(high, key=high.__getitem__)[:2]
+    each = [precise_at(fold, HIGH) for fold in by_fold]
+    apart = half_width([fold[second] - fold[worst] for fold in each])
     listed = ", ".join(f"{name} {value:.3f}" for name, value in high.items())
-    verdict = holds(worst == "perceptron")
-    claim = "the perceptron has the least precision at high recall"
-    grid = np.arange(recall["perceptron"][0], 1.0, 0.001)
-    at = {name: np.interp(grid, recall[name], precision[name]) for name in CURVES}
+    spread = half_width([lasts_until(fold) for fold in by_fold])
+    above = (
+        f"the perceptron is above MMP loss 2 and 3 up to recall {LATE:g}: "
+        f"{holds(end >= LATE)}; up to {end:.3f} ± {spread:.3f} over the folds"
+    )
+    least = (
+        f"the perceptron has the least precision at high recall: "
+        f"{holds(worst == 'perceptron')}; precision at recall {HIGH:g}: {listed}; "
+        f"{second} less {worst} {high[second] - high[worst]:+.3f} ± {apart:.3f} over "
+        "the folds"
+    )
+    return [above, least]
+
+
+def precise_at(curves: Mapping[str, Floats], recall: float) -> dict[str, float]:
+    """Return the precision of each method where the recall is so much."""
+    return {name: float(np.interp(recall, *curves[name])) for name in CURVES}
+
+
+def lasts_until(curves: Mapping[str, Floats]) -> float:
+    """Return the recall up to which the perceptron is above MMP losses 2 and 3."""
+    grid = np.arange(curves["perceptron"][0][0], 1.0, 0.001)
+    at = {name: np.interp(grid, *curves[name]) for name in CURVES}
     others = np.maximum(at["MMP loss 2"], at["MMP loss 3"])
     below = np.flatnonzero(at["perceptron"] < others)
-    end = float(grid[below[0]]) if below.size else 1.0
-    first = f"the perceptron is above MMP loss 2 and 3 up to recall {LATE:g}"
-    return [
-        f"{first}: {holds(end >= LATE)}; up to {end:.3f}",
-        f"{claim}: {verdict}; precision at recall {HIGH:g}: {listed}",
-    ]
+    return float(grid[below[0]]) if below.size else 1.0
 
 
 def reproduce(data: Path | None) -> Reproduction:

@@ -35,9 +35,18 @@ from classmark.measures import bootstrap_interval, paired_t_test
 from classmark.progress import track
 from classmark.validation import Seed, generator
 from reproductions.qbme_tasks import Task, measure, news20, reuters, siam
-from reproductions.report import STYLE, Reproduction, holds, save
+from reproductions.report import (
+    ROUNDS,
+    STYLE,
+    Reproduction,
+    chance,
+    difference,
+    holds,
+    resampled,
+    save,
+)
 
-SURE, ALIKE, ROUNDS = 0.005, 0.05, 2000
+SURE, ALIKE = 0.005, 0.05
 NAMES = {"prbep": "PRBEP", "map": "MAP"}
 DEARER = 3.0  # times SVM_ba that SVM_pr may cost
 PAPER_COST, TUNED, ONE = ", C = 100", ", tuned", ", C_P = 1"
@@ -80,7 +89,7 @@ class Claims:
         for key in NAMES:
             p = paired_t_test(*self._pair(own, other, key), "greater").p_value
             good = good and p < SURE
-            parts.append(f"{self._means(own, other, key)} ({_chance(p)})")
+            parts.append(f"{self._means(own, other, key)} ({chance(p)})")
         return f"{own} ≫ {other}: {holds(good)}; {'; '.join(parts)}"
 
     def alike(self, own: str, other: str) -> str:
@@ -89,16 +98,17 @@ class Claims:
         for key in NAMES:
             p = paired_t_test(*self._pair(own, other, key)).p_value
             good = good and p >= ALIKE
-            parts.append(f"{self._means(own, other, key)} ({_chance(p)})")
+            parts.append(f"{self._means(own, other, key)} ({chance(p)})")
         return f"{own} ≈ {other}: {holds(good)}; {'; '.join(parts)}"
 
     def sparser(self, own: str, other: str) -> str:
         """Whether one has surely fewer weights than another, one-sided."""
         few, many = (self._mean(name, "nonzeros") for name in (own, other))
-        p = paired_t_test(*self._pair(own, other, "nonzeros"), "less").p_value
+        pair = self._pair(own, other, "nonzeros")
+        p = paired_t_test(*pair, "less").p_value
         return (
             f"{own} is sparser than {other}: {holds(p < SURE)}; {few:,.0f} and "
-            f"{many:,.0f} weights ({_chance(p)})"
+            f"{many:,.0f} weights, {difference(*pair, '+,.0f')} ({chance(p)})"
         )
 
     def varied(self) -> str:
@@ -106,10 +116,11 @@ class Claims:
         names = [name for name in self.found if name.endswith(PAPER_COST)]
         values = np.array([self.found[n]["map"] for n in (*MEANS, *names)])
         topics, methods = (float(values.std(axis=at).mean()) for at in (1, 0))
+        low, high = resampled(partial(_more_varied, values), values.shape[1])
         return (
             "a method varies more over topics than a topic over methods: "
             f"{holds(topics > methods)}; standard deviation of AP {topics:.3f} and "
-            f"{methods:.3f}"
+            f"{methods:.3f}, {topics - methods:+.3f}, 95 % {low:+.3f} … {high:+.3f}"
         )
 
     def cheap(self, own: str, other: str) -> str:
@@ -117,10 +128,11 @@ class Claims:
         a, b = self._pair(own, other, "seconds")
         ratio = float(a.sum() / b.sum())
         each = a / np.maximum(b, 1e-6)
+        low, high = resampled(lambda at: float(a[at].sum() / b[at].sum()), len(a))
         return (
             f"{own} costs at most {DEARER:g} × {other}: {holds(ratio <= DEARER)}; "
-            f"{ratio:.2f} × in all, median topic {np.median(each):.2f}, worst "
-            f"{each.max():.2f}"
+            f"{ratio:.2f} × in all, 95 % {low:.2f} … {high:.2f}, median topic "
+            f"{np.median(each):.2f}, worst {each.max():.2f}"
         )
 
     def best(self, own: str) -> str:
@@ -130,7 +142,7 @@ class Claims:
         p = paired_t_test(*self._pair(own, best, "map")).p_value
         good = self._mean(own, "map") >= self._mean(best, "map")
         means = self._means(own, best, "map")
-        return f"{own} is best: {holds(good)}; next is {best}, {means} ({_chance(p)})"
+        return f"{own} is best: {holds(good)}; next is {best}, {means} ({chance(p)})"
 
     def _pair(self, own: str, other: str, key: str) -> tuple[Floats, Floats]:
         return np.array(self.found[own][key]), np.array(self.found[other][key])
@@ -145,8 +157,10 @@ class Claims:
         return f"{NAMES[key]} {a:.4f} and {b:.4f}, {apart}"
 
 
-def _chance(p: float) -> str:
-    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+def _more_varied(values: Floats, topics: Ints) -> float:
+    """How much more methods vary over some topics than topics over the methods."""
+    over_topics, over_methods = (values[:, topics].std(axis=at).mean() for at in (1, 0))
+    return float(over_topics - over_methods)
 
 
 def hardness_curves(

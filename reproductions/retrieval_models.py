@@ -31,7 +31,7 @@ from classmark.index.feedback import feedback_from
 from classmark.index.models import MODELS
 from classmark.measures import randomisation_test
 from classmark.progress import track
-from reproductions.report import Reproduction, dot_panels
+from reproductions.report import Reproduction, chance, difference, dot_panels, holds
 
 if TYPE_CHECKING:
     from classmark.datasets.dataset import Dataset
@@ -87,8 +87,9 @@ class Row:
     """One method on one collection.
 
     parameters : as tuned;  tuned : MAP on the half they were tuned on;  measures : on
-    the other;  chance : of the difference from BM25, two-sided;  gained : with
-    feedback, the chance of the difference in MAP from the same model without.
+    the other;  chance : of the difference from BM25, two-sided;  queries : measure →
+    the value of each query of the other half;  gained : with feedback, the chance of
+    the difference in MAP from the same model without.
     """
 
     collection: str
@@ -97,6 +98,7 @@ class Row:
     tuned: float
     measures: dict[str, float]
     chance: dict[str, float]
+    queries: dict[str, list[float]]
     gained: float | None = None
 
 
@@ -177,6 +179,7 @@ def measured(
             value,
             {key: float(each.mean()) for key, each in values.items()},
             {key: _chance(each, base[key]) for key, each in values.items()},
+            {key: each.tolist() for key, each in values.items()},
             _gained(method, {name: entry[2]["map"] for name, entry in found.items()}),
         )
         for method, (value, setting, values) in found.items()
@@ -208,46 +211,62 @@ def _chance(own: Floats, other: Floats) -> float:
 
 
 def claims(rows: Sequence[Row]) -> list[str]:
-    """Name the best model of each collection, and say what feedback changes."""
+    """Say where a tuned BM25 is not beaten, and where feedback lifts the MAP.
+
+    Differences stand with their 95 % intervals, by bootstrap over the queries.
+    """
     said = []
     for name in dict.fromkeys(row.collection for row in rows):
         here = {row.method: row for row in rows if row.collection == name}
         alone = [row for method, row in here.items() if method in MODELS]
-        said += [_best(name, key, alone, here[BASELINE]) for key in MEASURES]
+        said += [_unbeaten(name, key, alone, here[BASELINE]) for key in MEASURES]
+        said.append(_transferred(name, alone, here[BASELINE]))
         said += [
-            _changed(row, here[method.partition(",")[0]])
+            _lifted(row, here[method.partition(",")[0]])
             for method, row in here.items()
             if method not in MODELS
         ]
     return said
 
 
-def _best(name: str, key: str, rows: Sequence[Row], base: Row) -> str:
-    """Name the best; its chance is times the models it was chosen among."""
+def _unbeaten(name: str, key: str, rows: Sequence[Row], base: Row) -> str:
+    """Whether none is surely above BM25; p is times the models the best is one of."""
+    claim = f"{name}, {key}: no model without feedback is surely above tuned {BASELINE}"
     best = max(rows, key=lambda row: row.measures[key])
     if best.method == BASELINE:
-        return f"{name}, {key}: {BASELINE} is best, {base.measures[key]:.4f}"
+        return f"{claim}: {holds(True)}; it is best itself, {base.measures[key]:.4f}"
     others = len(rows) - 1
     p = min(1.0, best.chance[key] * others)
-    sure = "surely" if p < SURE else "not surely"
     return (
-        f"{name}, {key}: {best.method} is best, {best.measures[key]:.4f}; {sure} above "
-        f"{BASELINE}, {base.measures[key]:.4f} ({_said(p)}, chosen among {others})"
+        f"{claim}: {holds(p >= SURE)}; {best.method} is best, "
+        f"{_beside(best, base, key)}, {chance(p)} corrected for {others} models"
     )
 
 
-def _changed(row: Row, plain: Row) -> str:
-    before, after = plain.measures["map"], row.measures["map"]
-    way = "lifts" if after > before else "lowers"
+def _transferred(name: str, rows: Sequence[Row], base: Row) -> str:
+    """Whether the model that is best where it was tuned is above BM25 elsewhere."""
+    best = max(rows, key=lambda row: row.tuned)
+    claim = f"{name}, map: the best model of the half tuned on is above {BASELINE}"
+    if best.method == BASELINE:
+        return f"{claim}: {holds(False)}; it is {BASELINE} itself"
+    good = best.measures["map"] > base.measures["map"]
+    told = f"{_beside(best, base, 'map')}, {chance(best.chance['map'])}"
+    return f"{claim}: {holds(good)}; {best.method}, {told}"
+
+
+def _lifted(row: Row, plain: Row) -> str:
     p = 1.0 if row.gained is None else row.gained
+    good = row.measures["map"] > plain.measures["map"]
     return (
-        f"{row.collection}: feedback by {row.method.partition(', ')[2]} {way} the MAP "
-        f"of {plain.method} from {before:.4f} to {after:.4f} ({_said(p)})"
+        f"{row.collection}, map: feedback by {row.method.partition(', ')[2]} lifts "
+        f"{plain.method}: {holds(good)}{'' if p < SURE else ', not surely'}; "
+        f"{_beside(row, plain, 'map')}, {chance(p)}"
     )
 
 
-def _said(p: float) -> str:
-    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+def _beside(own: Row, other: Row, key: str) -> str:
+    apart = difference(own.queries[key], other.queries[key])
+    return f"{own.measures[key]:.4f} and {other.measures[key]:.4f}, {apart}"
 
 
 def reproduce(data: Path | None) -> Reproduction:
@@ -274,6 +293,6 @@ def models_report(table: Table) -> Reproduction:
         list(methods.values()),
         table.claims,
         partial(dot_panels, panels, title="MAP by model", mark=BASELINE),
-        "; ".join(sizes),
+        f"{'; '.join(sizes)}; in brackets 95 % intervals, bootstrap over queries",
         asdict(table),
     )

@@ -21,10 +21,18 @@ from classmark.hierarchies.held_out import NodeLearner
 from classmark.hierarchies.nodes import BASES, piece_of
 from classmark.hierarchies.pruning import Pruned, PruningOptions, pruned
 from classmark.hierarchies.top_down import TopDownClassifier
+from classmark.measures import bootstrap_interval, sign_test
 from classmark.progress import track
 from classmark.taxonomy.tree import Taxonomy
-from reproductions.report import STYLE, Reproduction, save
-from reproductions.tree_sets import SETS, TreeJudge, TreeSet, error_of, load_tree_set
+from reproductions.report import ROUNDS, STYLE, Reproduction, chance, holds, save
+from reproductions.tree_sets import (
+    SETS,
+    TreeJudge,
+    TreeSet,
+    error_of,
+    load_tree_set,
+    wrong,
+)
 
 STRATEGIES = ("FL", "RN", "FH", "PR-B", "PR-M")
 GRIDS = {
@@ -52,7 +60,9 @@ class Row:
     error : share of test documents whose best leaf is none of theirs;  tree_error :
     edges to the nearest of theirs;  seconds : of a processor, to train;  pruning : to
     prune, before;  megabytes : as the top-down model is kept, flat too;  removed :
-    inner nodes;  sign, t : p of the micro sign test and the macro t-test against FH.
+    inner nodes;  sign, t : p of the micro sign test and the macro t-test against FH;
+    apart : strategy → 95 % interval of this error less that one's, by bootstrap over
+    the test documents.
     """
 
     collection: str
@@ -69,6 +79,7 @@ class Row:
     removed: float
     sign: float
     t: float
+    apart: dict[str, tuple[float, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,13 +241,24 @@ def _trial(
 def _compared(given: TreeSet, base: str, trials: dict[str, list[Trial]]) -> list[Row]:
     judge = TreeJudge(given)
     beside = trials["FH"][0].predicted
+    errors = {
+        strategy: np.mean([wrong(one.predicted, given.y_test) for one in some], axis=0)
+        for strategy, some in trials.items()
+    }
     rows = []
     for strategy, some in trials.items():
         found = [judge.measures(each.predicted) | each.costs() for each in some]
-        means = {key: float(np.mean([each[key] for each in found])) for key in found[0]}
+        means: dict[str, Any] = {
+            key: float(np.mean([each[key] for each in found])) for key in found[0]
+        }
         sign, t = judge.chances(some[0].predicted, beside)
-        row = Row(given.name, base, strategy, C=some[0].C, sign=sign, t=t, **means)
-        rows.append(row)
+        apart = {
+            rival: bootstrap_interval(errors[strategy], theirs, rounds=ROUNDS)
+            for rival, theirs in errors.items()
+            if rival != strategy
+        }
+        means |= {"C": some[0].C, "sign": sign, "t": t, "apart": apart}
+        rows.append(Row(given.name, base, strategy, **means))
     return rows
 
 
@@ -257,14 +279,18 @@ SURE = 0.05
 
 
 def claims(table: Table) -> list[str]:
-    """What the paper says of its collections, said of these, each with its values."""
-    said = [
+    """What the paper says of its collections, said of these, each with its values.
+
+    In brackets 95 % intervals of differences, by bootstrap over the test documents.
+    """
+    return [
         *_lower(table, "FH", "FL"),
         *_lower(table, "PR-B", "FH"),
         *_lower(table, "PR-M", "FH"),
         *_lower(table, "PR-M", "RN"),
+        _balance(table),
+        *_costs(table),
     ]
-    return [*said, _balance(table), *_costs(table)]
 
 
 def by_strategy(rows: Iterable[Row]) -> dict[tuple[str, str], dict[str, Row]]:
@@ -276,61 +302,80 @@ def by_strategy(rows: Iterable[Row]) -> dict[tuple[str, str], dict[str, Row]]:
 
 
 def _lower(table: Table, one: str, other: str) -> list[str]:
-    """One strategy errs at most as often as another; for pairs with FH, how surely."""
-    said = []
+    """One strategy errs at most as often as another: in all, and by each learner."""
+    compared = by_strategy(table.rows)
+    pairs = {key: (here[one], here[other]) for key, here in compared.items()}
+    claim = f"{one} errs no more than {other}"
+    intervals = [mine.apart[other] for mine, _ in pairs.values()]
+    less = sum(high < 0 for _, high in intervals)
+    more = sum(low > 0 for low, _ in intervals)
+    surely = f"surely less in {less}, surely more in {more}"
+    said = [f"{claim}: {_verdict(list(pairs.values()))}; {surely}"]
     for base in dict.fromkeys(row.base for row in table.rows):
-        parts, held = [], 0
-        pairs = {
-            name: here
-            for (name, own), here in by_strategy(table.rows).items()
-            if own == base
-        }
-        for name, here in pairs.items():
-            mine, theirs = here[one], here[other]
-            held += mine.error <= theirs.error
-            chance = mine.sign if other == "FH" else theirs.sign
-            sure = f", p = {chance:.2g}" if "FH" in (one, other) else ""
-            parts.append(f"{name} {mine.error:.3f} and {theirs.error:.3f}{sure}")
-        verdict = "holds" if held == len(pairs) else f"holds on {held} of {len(pairs)}"
-        verdict = verdict if held else "does not hold"
-        said.append(
-            f"{base}, {one} errs no more than {other}: {verdict} ({'; '.join(parts)})"
-        )
+        own = [pair for (_, learner), pair in pairs.items() if learner == base]
+        parts = "; ".join(_beside(*pair) for pair in own)
+        said.append(f"{base}, {claim}: {_verdict(own)} ({parts})")
     return said
+
+
+def _verdict(pairs: Sequence[tuple[Row, Row]]) -> str:
+    held = sum(mine.error <= theirs.error for mine, theirs in pairs)
+    if held in (0, len(pairs)):
+        return holds(held > 0)
+    return f"holds in {held} of {len(pairs)}"
+
+
+def _beside(mine: Row, theirs: Row) -> str:
+    """Both errors, the difference with its interval, and p of the test against FH."""
+    low, high = mine.apart[theirs.strategy]
+    apart = f"{mine.error - theirs.error:+.3f} ({low:+.3f} … {high:+.3f})"
+    p = {"FH": mine.sign}.get(theirs.strategy, theirs.sign)
+    told = f", {chance(p)}" if "FH" in (mine.strategy, theirs.strategy) else ""
+    errors = f"{mine.error:.3f} and {theirs.error:.3f}"
+    return f"{mine.collection} {errors}, {apart}{told}"
 
 
 def _balance(table: Table) -> str:
     """Flat wins with SVM where categories are balanced: the most even collection."""
     even = max(table.sizes, key=lambda name: table.sizes[name].evenness)
-    listed = []
+    listed, wins = [], []
     for name in sorted(table.sizes, key=lambda name: -table.sizes[name].evenness):
         here = by_strategy(table.rows).get((name, "svm"))
         if here is not None:
-            gain = here["FH"].error - here["FL"].error
-            listed.append((name, table.sizes[name].evenness, gain))
-    wins = [name for name, _, gain in listed if gain > 0]
-    verdict = "holds" if even in wins else "does not hold"
-    told = "; ".join(f"{n} evenness {e:.2f}, FH − FL {g:+.3f}" for n, e, g in listed)
+            evenness = f"evenness {table.sizes[name].evenness:.2f}"
+            listed.append(f"{_beside(here['FL'], here['FH'])}, {evenness}")
+            wins += [name] * (here["FL"].error < here["FH"].error)
     return (
-        f"svm, FL wins where categories are balanced: {verdict} on the most even "
-        f"collection; FL errs less on {len(wins)} of {len(listed)} ({told})"
+        f"svm, FL wins where categories are balanced: {holds(even in wins)} on the "
+        f"most even collection; FL errs less on {len(wins)} of {len(listed)} "
+        f"({'; '.join(listed)})"
     )
 
 
 def _costs(table: Table) -> list[str]:
-    """FH trains faster, and is smaller, than FL."""
+    """FH trains faster, and is smaller, than FL; p of a sign test over comparisons.
+
+    The mean of the ratios is the geometric one, its interval a bootstrap over them.
+    """
     said = []
     for what in ("seconds", "megabytes"):
         ratios = {
             key: getattr(here["FL"], what) / max(1e-9, getattr(here["FH"], what))
             for key, here in by_strategy(table.rows).items()
         }
-        less = sum(ratio > 1 for ratio in ratios.values())
+        logs = np.log(list(ratios.values()))
+        less, n = int((logs > 0).sum()), len(logs)
+        low, high = np.exp(bootstrap_interval(logs, rounds=ROUNDS))
+        p = sign_test(logs, np.zeros(n)).p_value
         told = "; ".join(
             f"{name} {base} {ratio:.2g}×" for (name, base), ratio in ratios.items()
         )
         word = "trains faster" if what == "seconds" else "is smaller"
-        said.append(f"FH {word} than FL: {less} of {len(ratios)} (FL/FH: {told})")
+        verdict = holds(less > 0) if less in (0, n) else f"holds in {less} of {n}"
+        said.append(
+            f"FH {word} than FL: {verdict}, {chance(p)}; FL/FH on average "
+            f"{np.exp(logs.mean()):.2f} ({low:.2f} … {high:.2f}): {told}"
+        )
     return said
 
 
@@ -369,7 +414,8 @@ def taxonomy_report(table: Table) -> Reproduction:
         claims(table),
         partial(strategy_dots, table, title="Error by strategy and learner"),
         f"{told}; a document errs when its best category is none of its own; * surely "
-        f"different from FH (micro sign test, p < {SURE}); processor seconds to train",
+        f"different from FH (micro sign test, p < {SURE}); processor seconds to train; "
+        "in brackets 95 % intervals of differences, bootstrap over test documents",
         asdict(table),
     )
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from classmark.arrays import Rows, keep_columns, rows_from, take
+from classmark.arrays import Floats, Rows, keep_columns, rows_from, take
 from classmark.corpus.documents import train_test
 from classmark.datasets import Dataset, DatasetPart, load
 from classmark.measures.classification import (
@@ -220,5 +220,10 @@ def error_of(predicted: Sequence[str], truth: Sequence[Sequence[str]]) -> float:
     >>> error_of(["a", "b"], [["a", "c"], ["a"]])
     0.5
     """
-    wrong = [best not in own for best, own in zip(predicted, truth, strict=True)]
-    return float(np.mean(wrong))
+    return float(wrong(predicted, truth).mean())
+
+
+def wrong(predicted: Sequence[str], truth: Sequence[Sequence[str]]) -> Floats:
+    """1 for each document whose prediction is none of its categories, else 0."""
+    pairs = zip(predicted, truth, strict=True)
+    return np.array([best not in own for best, own in pairs], dtype=np.float64)

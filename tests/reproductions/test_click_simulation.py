@@ -102,3 +102,52 @@ def test_the_truth_is_learned_where_it_is_among_the_features():
     theta = log.propensities()["click model"]
     learned = world.learn(log.preferences("clicked-over-skipped", theta))
     assert world.ndcg(learned).mean() > 0.95
+
+
+def test_ways_are_compared_with_intervals():
+    def row(name, values):
+        return clicks.Row("c", "tf", name, [float(np.mean(values))], [0.0], 0.5, values)
+
+    here = {
+        "low": row("low", [0.1, 0.2, 0.3, 0.2]),
+        "high": row("high", [0.3, 0.4, 0.5, 0.4]),
+        "mixed": row("mixed", [0.5, 0.1, 0.4, 0.1]),
+    }
+    assert clicks.compare_ways(here, "high", "above", "low") == (
+        "high is above low: holds; 0.400 and 0.200, +0.200 (+0.200 … +0.200)"
+    )
+    below = clicks.compare_ways(here, "high", "below", "low")
+    assert below.startswith("high is below low: does not hold; ")
+    unsure = clicks.compare_ways(here, "mixed", "above", "low")
+    assert unsure.startswith("mixed is above low: holds, not surely; 0.275 and 0.200")
+    near = clicks.compare_ways(here, "mixed", "as good as", "high")
+    assert near.startswith("mixed is as good as high: holds; ")
+    worse = clicks.compare_ways(here, "low", "as good as", "high")
+    assert worse.startswith("low is as good as high: does not hold; ")
+
+
+def test_the_best_way_is_sure_only_after_correction():
+    def row(name, value, p):
+        return clicks.Row("c", "tf", name, [value], [0.0], p, [value, value + 0.1])
+
+    rows = [row(clicks.SERVICE, 0.3, 1.0), row(clicks.TRUTH, 0.6, 0.5)]
+    ways = {own for own, _, _ in clicks.CLAIMS} | {name for *_, name in clicks.CLAIMS}
+    rows += [row(name, 0.4, 0.01) for name in sorted(ways - set(clicks.NOT_CLICKS))]
+    errors = {"c, tf": {"swaps": [[0.1, 0.2]]}}
+    said = clicks.claims(clicks.Table(rows, [10], {"c, tf": (2, 2)}, errors, []))
+    many = len(rows) - 2
+    assert f"; surest of {many} ways is " in said[0]
+    assert ", 0.400 and 0.300, +0.100 (+0.100 … +0.100), p" in said[0]
+    assert f"p = {0.01 * many:.3f} corrected" in said[0]
+    assert "surely above it: does not hold" in said[0]
+    assert said[1].startswith("c, tf in service: truth is above in service: holds; ")
+    rows[2:] = [row(each.method, 0.2, 0.001) for each in rows[2:]]
+    rows[2] = row(rows[2].method, 0.31, 0.002)
+    table = clicks.Table(rows, [10], {"c, tf": (2, 2)}, errors, [])
+    assert (
+        f"it: holds; surest of {many} ways is {rows[2].method}, "
+        in (clicks.claims(table)[0])
+    )
+    rows[2] = row(rows[2].method, 0.2, 0.001)
+    assert clicks.claims(table)[0].endswith(f"; none of {many} ways is above")
+    assert "θ is off by 16% (11% to 22% over the logs) by swaps" in said[-1]

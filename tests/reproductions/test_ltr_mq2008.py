@@ -61,8 +61,9 @@ def test_claims_follow_the_numbers(table):
         rise = own.means[measure] - base.means[measure]
         assert claim.startswith(f"{measure}, RSVM-IR is above Ranking SVM: ")
         sure = own.chance[measure] < ltr.SURE
-        assert ("not decided" in claim) == (not sure)
-        assert ("does not hold" in claim) == (sure and rise <= 0)
+        assert ("not surely" in claim) == (not sure)
+        assert ("does not hold" in claim) == (rise <= 0)
+        assert f"; {rise:+.4f} (" in claim
 
 
 def test_a_sure_difference_decides(table):
@@ -70,9 +71,11 @@ def test_a_sure_difference_decides(table):
     sure = dict.fromkeys(ltr.MEASURES, 0.01)
     for rise, verdict in ((0.1, "holds"), (-0.1, "does not hold")):
         means = {name: value + rise for name, value in base.means.items()}
-        said = ltr.claims([base, replace(own, means=means, chance=sure)])
-        assert said[0] == (
-            f"ndcg@1, RSVM-IR is above Ranking SVM: {verdict} ({rise:+.4f}, p = 0.010)"
+        queries = {m: [v + rise for v in each] for m, each in base.queries.items()}
+        changed = replace(own, means=means, chance=sure, queries=queries)
+        assert ltr.claims([base, changed])[0] == (
+            f"ndcg@1, RSVM-IR is above Ranking SVM: {verdict}; {rise:+.4f} "
+            f"({rise:+.4f} … {rise:+.4f}), p = 0.010"
         )
 
 

@@ -66,13 +66,15 @@ def test_claims_follow_the_numbers():
     assert said[0].startswith(
         "MMP loss 3 is at least as good as published: loss2 0.500"
     )
-    assert "loss3 10.000 (0.60) does not hold" in said[0]
+    assert "loss3 10.000 (0.60) does not hold, 95 % 9.8" in said[0]
     assert "average_precision 0.500 (0.90) does not hold" in said[0]
     assert said[1].startswith("MMP loss 1 is best by loss1: holds; 40; Rocchio 50 (p")
     assert said[2].startswith("MMP loss 2 is best by loss2: holds")
     assert said[3].startswith("MMP loss 3 is best by loss3: holds")
     assert all("MMP loss 1 is best by" in line for line in said[4:7])
     assert all(": holds" in line for line in said[4:])
+    assert "; perceptron less Rocchio +1.500 (+1.500 … +1.500); " in said[-1]
+    assert "MMP loss 1 less MMP loss 3 +0.200 (+0.200 … +0.200)" in said[-2]
     assert said[-1].endswith("perceptron 2.000, MMP loss 1 0.400, MMP loss 2 0.200, "
                              "MMP loss 3 0.200")  # fmt: skip
 
@@ -137,19 +139,26 @@ def test_precision_against_recall_is_drawn_for_each_of_the_papers_methods(tmp_pa
 
 
 def test_who_falls_at_high_recall_is_said():
-    recall = {name: [0.5, 0.9, 1.0] for name in (*ONLINE, "Rocchio")}
-    precision = {name: [0.8, 0.4, 0.2] for name in recall}
-    precision["perceptron"] = [0.9, 0.5, 0.0]
-    above, lowest = curve_claims(recall, precision)
-    assert above.endswith("2 and 3 up to recall 0.9: holds; up to 0.934")
+    recall = [0.5, 0.9, 1.0]
+    curves = {
+        name: np.array([recall, [0.8, 0.4, 0.2]]) for name in (*ONLINE, "Rocchio")
+    }
+    curves["perceptron"] = np.array([recall, [0.9, 0.5, 0.0]])
+    above, lowest = curve_claims(curves, [curves, curves])
+    assert above.endswith(
+        "3 up to recall 0.9: holds; up to 0.934 ± 0.000 over the folds"
+    )
     assert lowest.startswith(
         "the perceptron has the least precision at high recall: holds; precision at "
         "recall 0.95: perceptron 0.250, MMP loss 1 0.300"
     )
-    precision["Rocchio"] = [0.8, 0.1, 0.0]
-    assert "does not hold" in curve_claims(recall, precision)[1]
-    precision["MMP loss 2"] = [0.95, 0.4, 0.2]
-    assert "does not hold; up to 0.500" in curve_claims(recall, precision)[0]
+    assert "less perceptron +0.050 ± 0.000 over the folds" in lowest
+    other = curves | {"Rocchio": np.array([recall, [0.8, 0.1, 0.0]])}
+    assert "does not hold" in curve_claims(other, [curves, other])[1]
+    changed = curves | {"MMP loss 2": np.array([recall, [0.95, 0.4, 0.2]])}
+    said = curve_claims(changed, [curves, changed])[0]
+    assert "does not hold; up to 0.500 ± " in said
+    assert "± 0.000" not in said
 
 
 def test_words_and_features_come_from_the_training_fold():

@@ -246,8 +246,12 @@ def test_claims_follow_the_numbers():
     assert claims.alike("a", "c").startswith("a ≈ c: holds; PRBEP 0.5000 and 0.5000")
     assert claims.alike("a", "b").startswith("a ≈ b: does not hold")
     assert claims.sparser("a", "c").startswith("a is sparser than c: holds; 5 and 11 ")
+    assert "weights, -6 (-6 … -6) (p < 0.001)" in claims.sparser("a", "c")
     assert "does not hold" in claims.sparser("c", "a")
     assert claims.cheap("a", "b").startswith("a costs at most 3 × b: holds; 3.00 ×")
+    assert "3.00 × in all, 95 % 3.00 … 3.00, median topic 3.00" in claims.cheap(
+        "a", "b"
+    )
     assert "does not hold; 6.00 × in all" in claims.cheap("a", "c")
     assert claims.best("b").startswith("b is best: does not hold; next is a, MAP")
 
@@ -305,6 +309,8 @@ def test_the_tasks_have_the_published_sizes(data):
 def test_it_is_said_whether_topics_or_methods_differ_more():
     names = ("Centroid", "Rocchio", "SVM_ba, C = 100")
     wide = {name: {"map": [0.1, 0.9]} for name in names}
-    assert "holds; standard deviation of AP 0.400 and 0.000" in Claims(wide).varied()
+    said = Claims(wide).varied()
+    assert "holds; standard deviation of AP 0.400 and 0.000, +0.400, 95 % " in said
+    assert said.endswith("… +0.400")
     flat = {name: {"map": [at / 4] * 2} for at, name in enumerate(names)}
     assert "does not hold" in Claims(flat).varied()

@@ -61,6 +61,17 @@ def test_every_method_answers_on_every_collection(table):
     assert table.sizes["other"].counts == [30, 12, 4, 2]
 
 
+def test_limits_are_those_of_the_row(table):
+    here, (fixed, chosen) = small("other", 1), table.rows[6:8]
+    assert fixed.limits != chosen.limits
+    for row in (fixed, chosen):
+        base = rare.CrammerSingerSVM(tol=rare.TOL)
+        ranker = rare.RareCategoryReranker(base, *row.limits).fit(here.rows, here.y)
+        ranker.predict(here.asked)
+        assert row.again == ranker.repredicted_
+    assert fixed.again != chosen.again
+
+
 def test_one_label_a_document_makes_micro_f1_the_accuracy(table):
     here = small()
     predicted = rare.CrammerSingerSVM(tol=rare.TOL).fit(here.rows, here.y)
@@ -76,26 +87,54 @@ def test_claims_follow_the_numbers(table):
     high = {"micro-F1": 0.9, "macro-F1": 0.1, "B(Acc)": 0.8, "detected": 3.0, "time": 1}
     low = {"micro-F1": 0.5, "macro-F1": 0.5, "B(Acc)": 0.7, "detected": 4.0, "time": 1}
     chance = {rare.CS: (0.001, 0.5), rare.HR: (1.0, 1.0)}
+    same = dict.fromkeys(rare.KEYS[:4], (0.1, 0.2))
+    apart = {rare.CS: same, rare.HR: same}
     rows = [
         replace(other, measures=low),
         replace(table.rows[1], measures=low),
-        replace(own, measures=high, chance=chance, again=0.123),
+        replace(own, measures=high, chance=chance, apart=apart, again=0.125),
     ]
     said = rare.claims(rows)
     where, at = "re-ranking is above CS-SVM in", "(lshtc1-dryrun"
     assert said[:4] == [
         (
             f"{where} micro-F1: holds on 1 of 1, surely on 1 {at} 0.9000 and 0.5000, "
-            "p = 0.001)"
+            "+0.4000 (+0.1000 … +0.2000), p = 0.001)"
         ),
         (
             f"{where} macro-F1: holds on 0 of 1, surely on 0 {at} 0.1000 and 0.5000, "
-            "p = 0.5)"
+            "-0.4000 (+0.1000 … +0.2000), p = 0.500)"
         ),
-        f"{where} B(Acc): holds on 1 of 1 {at} 0.8000 and 0.7000)",
-        f"{where} detected: holds on 0 of 1 {at} 3 and 4)",
+        (
+            f"{where} B(Acc): holds on 1 of 1, surely on 1 {at} 0.8000 and 0.7000, "
+            "+0.1000 (+0.1000 … +0.2000))"
+        ),
+        f"{where} detected: holds on 0 of 1, surely on 0 {at} 3 and 4, -1 (+0 … +0))",
     ]
-    assert "(Δ = 0.1, R = 2) asks about 10 % again: 12.3%" in said[-1]
+    assert "(Δ = 0.1, R = 2) asks about 10 % again: holds; 12.5% (" in said[-2]
+    assert said[-1].endswith(": holds; 1.00 times (1.00 … 1.00): lshtc1-dryrun 1.0")
+
+
+def test_intervals_are_around_the_differences(table):
+    rows = {row.method: row for row in table.rows if row.collection == "other"}
+    own, other = rows[rare.FIXED], rows[rare.CS]
+    for key in rare.KEYS[:4]:
+        low, high = own.apart[rare.CS][key]
+        assert low <= own.measures[key] - other.measures[key] <= high
+
+
+def test_what_is_drawn_again_adds_up_to_the_measures():
+    """Each category its own block of documents: the mean of the draws is the sum."""
+    truth = rare.numbered(list("aabbcd"), list("abcd"))
+    own = rare.numbered(list("aabbcc"), list("abcd"))
+    other = rare.numbered(list("aaaaaa"), list("abcd"))
+    found = rare.intervals(truth, own, other, np.array([2, 2, 1, 1]))
+    low, high = found["macro-F1"]
+    assert low <= (1 + 1 + 2 / 3) / 4 - 0.5 / 4 <= high
+    mean = {key: sum(pair) / 2 for key, pair in found.items()}
+    assert mean["micro-F1"] == pytest.approx(5 / 6 - 2 / 6, abs=0.1)
+    assert mean["detected"] == pytest.approx(2.0, abs=0.5)
+    assert mean["B(Acc)"] == pytest.approx(5 / 6 - 2 / 6, abs=0.1)
 
 
 def test_the_report_is_drawn_and_kept(table, tmp_path):

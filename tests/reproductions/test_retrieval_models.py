@@ -127,32 +127,43 @@ def test_grids_are_within_what_models_take():
     assert {model for model, _ in LONGER} <= set(MODELS)
 
 
-def row(method, value, chance=0.01):
+def row(method, value, chance=0.01, tuned=0.5):
     measures = dict.fromkeys(MEASURES, value)
     chances = dict.fromkeys(MEASURES, chance)
-    return Row("c", method, {}, 0.5, measures, chances, chance)
+    queries = {key: [value - 0.1, value + 0.1] for key in MEASURES}
+    return Row("c", method, {}, tuned, measures, chances, queries, chance)
 
 
-def test_claims_name_the_best():
+def test_claims_name_the_best_and_what_feedback_changes():
     said = claims([row("bm25", 0.3), row("jm", 0.4), row("bm25, rm3", 0.5)])
-    assert said[0].startswith("c, map: jm is best, 0.4000; surely above bm25, 0.3000")
-    assert said[2] == (
-        "c: feedback by rm3 lifts the MAP of bm25 from 0.3000 to 0.5000 (p = 0.010)"
+    assert said[0] == (
+        "c, map: no model without feedback is surely above tuned bm25: does not hold; "
+        "jm is best, 0.4000 and 0.3000, +0.1000 (+0.1000 … +0.1000), p = 0.010 "
+        "corrected for 1 models"
     )
-    said = claims([row("bm25", 0.3), row("jm", 0.31, 0.5), row("bm25, rm3", 0.2)])
-    assert "not surely above" in said[1]
-    assert "(p = 0.500, chosen among 1)" in said[1]
+    assert said[3] == (
+        "c, map: feedback by rm3 lifts bm25: holds; 0.5000 and 0.3000, +0.2000 "
+        "(+0.2000 … +0.2000), p = 0.010"
+    )
+    said = claims([row("bm25", 0.3), row("jm", 0.31, 0.5), row("bm25, rm3", 0.2, 0.1)])
+    assert ": holds; jm is best" in said[1]
+    assert "p = 0.500 corrected for 1 models" in said[1]
+    assert "lifts bm25: does not hold, not surely; 0.2000 and" in said[3]
     three = [row("bm25", 0.3), row("jm", 0.4, 0.03), row("kl", 0.1)]
-    assert (
-        "not surely above bm25, 0.3000 (p = 0.060, chosen among 2)" in claims(three)[0]
-    )
+    assert "holds; jm is best" in claims(three)[0]
+    assert "p = 0.060 corrected for 2 models" in claims(three)[0]
     sure = claims([row("bm25", 0.3), row("bm25, rm3", 0.4, 1e-4)])
-    assert sure[2].endswith("(p < 0.001)")
-    assert "lowers" in said[2]
-    assert claims([row("bm25", 0.3)]) == [
-        "c, map: bm25 is best, 0.3000",
-        "c, ndcg@10: bm25 is best, 0.3000",
-    ]
+    assert sure[3].endswith("p < 0.001")
+    assert sure[0].endswith("surely above tuned bm25: holds; it is best itself, 0.3000")
+
+
+def test_the_model_of_the_tuned_half_is_followed_to_the_other():
+    rows = [row("bm25", 0.3), row("jm", 0.2, 0.04, tuned=0.6), row("kl", 0.4)]
+    assert claims(rows)[2] == (
+        "c, map: the best model of the half tuned on is above bm25: does not hold; jm, "
+        "0.2000 and 0.3000, -0.1000 (-0.1000 … -0.1000), p = 0.040"
+    )
+    assert claims([row("bm25", 0.3)])[2].endswith("does not hold; it is bm25 itself")
 
 
 def test_a_sweep_is_drawn(tmp_path):

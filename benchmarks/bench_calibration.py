@@ -1,10 +1,15 @@
-"""Do the probabilities come true? ECE on the test parts of two collections.
+"""Do the probabilities come true? On the test parts of collections.
 
-CLASSMARK_DATA=DIR python benchmarks/bench_calibration.py
+CLASSMARK_DATA=DIR python benchmarks/bench_calibration.py [--by-category [SET ...]]
+
+Without an option: the learners and features on two collections. With --by-category: one
+curve for all categories, and the categories' own offsets beside it, on the sets where
+the shrinkage was chosen and on others; --kappa tries other shrinkages.
 """
 
 from __future__ import annotations
 
+import argparse
 import time
 
 import numpy as np
@@ -14,11 +19,20 @@ from classmark.corpus.documents import folds
 from classmark.datasets import load
 from classmark.measures import calibration_error
 from classmark.preferences.labels import labels_from
-from classmark.rankers.calibration import METHODS, Calibrator, held_out_scores
+from classmark.rankers.calibration import (
+    KAPPA,
+    METHODS,
+    Calibrator,
+    _sigmoid_fit,
+    category_offsets,
+    held_out_scores,
+)
 from classmark.rankers.text_ranker import learner
+from classmark.validation import generator
 from classmark.weighting.vectorizer import Vectorizer
-from classmark.workbench.learning.train import new_ranker
+from classmark.workbench.learning.fit import new_ranker
 from classmark.workbench.settings import LearningSettings, TextSettings
+from reproductions.tree_sets import weighted
 
 
 class Raw(Calibrator):
@@ -27,6 +41,14 @@ class Raw(Calibrator):
     def standing(self, scores):
         """Leave the scores."""
         return scores
+
+
+class Common(Calibrator):
+    """One curve for all categories, without offsets."""
+
+    def _learned_offsets(self, *_):
+        """None."""
+        return np.zeros(0)
 
 
 class Margin(Calibrator):
@@ -105,7 +127,116 @@ def show_features(held_out, scores, truth):
         print(f"    {name:13} log loss by folds {loss:.3f}; test: {ece:.4f} {best:.4f}")
 
 
+DESIGN = {  # where the shrinkage was chosen: name, split, documents to learn from
+    "library": ("library", None, None),
+    "pypi-topics": ("pypi-topics", None, None),
+    "reuters-21578": ("reuters-21578", None, None),
+    "reuters-21578, 1,000": ("reuters-21578", None, 1000),
+    "stackex cs": ("stackex", "cs", None),
+    "stackex cs, 1,500": ("stackex", "cs", 1500),
+}
+JUDGE = {
+    "annif-makupalat": ("annif-makupalat", None, None),
+    "debian-debtags, 6,000": ("debian-debtags", None, 6000),
+    "stackex cooking": ("stackex", "cooking", None),
+    "rcv1-v2-topics": ("rcv1-v2-topics", "tokens", None),
+}
+RARE = 10  # decisions, at most
+DRAWS = 20
+
+
+def rows_of(name, split, most):
+    """Rows and labels to learn from, rows and truth asked; labelled documents only."""
+    data = load(name, split=split)
+    parts = []
+    for part, cut in ((data.train, most), (data.test, most and 3000)):
+        numbers = data.label_numbers(part)
+        which = np.flatnonzero([bool(row) for row in numbers])
+        if cut and cut < len(which):
+            which = np.sort(generator(0).permutation(which)[:cut])
+        parts.append((which, [numbers[i] for i in which]))
+    (train, lists), (test, truth) = parts
+    if data.train.texts:
+        weigh = Vectorizer(TextSettings().analyzer, LearningSettings().weighting)
+        X = weigh.fit_transform([data.train.texts[i] for i in train])
+        E = weigh.transform([data.test.texts[i] for i in test])
+    else:
+        counts = data.train.X[train]
+        X, E = weighted(counts), weighted(data.test.X[test], counts)
+    k = len(data.label_names)
+    return X, labels_from(lists, len(lists), k), E, labels_from(truth, len(truth), k)
+
+
+def errors(found, scores, truth, rare):
+    """ECE of all, of the best and of rare categories; Brier score and log-loss."""
+    every, best = np.arange(len(scores)), scores.argmax(axis=1)
+    certain = np.where(truth, found, 1 - found)
+    return (
+        calibration_error(found, truth),
+        calibration_error(found[every, best], truth[every, best]),
+        calibration_error(found[:, rare], truth[:, rare]),
+        found[:, rare].sum(),
+        ((found - truth) ** 2).sum(axis=1).mean(),
+        -np.log(certain).sum(axis=1).mean(),
+    )
+
+
+def by_category(name, source, kappas):
+    """Print a row for the common curve and one for each shrinkage."""
+    X, Y, E, T = rows_of(*source)
+    ranker = new_ranker(LearningSettings())
+    scores, truth = ranker.fit(X, Y).decision_function(E), T.to_scipy().toarray() > 0
+    size = np.bincount(Y.columns, minlength=Y.width)
+    rare = (size > 0) & (size <= RARE)
+    held_out = held_out_scores(ranker, X, Y)
+    print(
+        f"{name}: {len(Y):,} documents, {rare.sum()} of {Y.width} categories rare, "
+        f"{truth[:, rare].sum()} labels of them in {len(T):,} asked"
+    )
+    for kappa in (None, *kappas):
+        calibrator = Common() if kappa is None else shrunken(kappa)
+        found = calibrator.fit(*held_out).transform(scores)
+        row = errors(found, scores, truth, rare)
+        if kappa is None:
+            draws = [
+                generator(seed).random(found.shape) < found for seed in range(DRAWS)
+            ]
+            chance = [calibration_error(found[:, rare], d[:, rare]) for d in draws]
+            print(f"    (by chance alone, rare: {np.mean(chance):.5f})")
+        named = "common" if kappa is None else f"kappa {kappa:g}"
+        print(
+            f"    {named:10} all {row[0]:.5f}  best {row[1]:.4f}  rare {row[2]:.5f}"
+            f"  promised {row[3]:6.1f}  Brier {row[4]:.4f}  log loss {row[5]:.3f}",
+            flush=True,
+        )
+
+
+def shrunken(kappa):
+    """A calibrator with another shrinkage."""
+
+    class Shrunken(Calibrator):
+        def _learned_offsets(self, f, right, targets):
+            slope, shift = _sigmoid_fit(f.ravel(), targets.ravel())
+            return category_offsets(slope * f + shift, right, kappa) / slope
+
+    return Calibrator() if kappa == KAPPA else Shrunken()
+
+
 def main():
+    """Measure what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--by-category", nargs="*", metavar="SET")
+    parser.add_argument("--kappa", nargs="*", type=float, default=[KAPPA])
+    options = parser.parse_args()
+    if options.by_category is None:
+        learners_and_features()
+        return
+    sets = DESIGN | JUDGE
+    for name in options.by_category or sets:
+        by_category(name, sets[name], options.kappa)
+
+
+def learners_and_features():
     """Print one row per collection, learner and method."""
     print(
         "collection     learner    method    all    best   promised/kept  sure  right"

@@ -78,10 +78,10 @@ def _vectors(dataset: Dataset) -> tuple[Rows, Rows]:
         return train, vectorizer.rows(dataset.test.texts)
     if dataset.train.X is None or dataset.test.X is None:
         raise Mistake(f"{dataset.name} has neither texts nor vectors")
-    return _weighted(dataset.train.X), _weighted(dataset.test.X, dataset.train.X)
+    return weighted(dataset.train.X), weighted(dataset.test.X, dataset.train.X)
 
 
-def _weighted(counts: csr_matrix, known: csr_matrix | None = None) -> Rows:
+def weighted(counts: csr_matrix, known: csr_matrix | None = None) -> Rows:
     """(1 + ln tf) · ln(n/df), rows of length 1; n, df of ``known`` or the same.
 
     Words that are not known weigh nothing.

@@ -4,7 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.corpus.documents import cross_validate, folds, train_test
+from classmark.corpus.documents import (
+    cross_validate,
+    folds,
+    folds_by_arrival,
+    train_test,
+)
 from classmark.problems import Mistake
 
 
@@ -27,6 +32,26 @@ def test_each_document_is_asked_in_one_fold(n, data):
         assert len(ask) in {n // k, n // k + 1}
         asked += ask.tolist()
     assert sorted(asked) == list(range(n))
+
+
+@given(st.lists(st.integers(0, 4), min_size=2, max_size=60), st.data())
+def test_what_came_later_is_in_a_later_fold(groups, data):
+    k = data.draw(st.integers(2, len(groups)))
+    fold_of = {}
+    for fold, (learn, ask) in enumerate(folds_by_arrival(groups, k)):
+        assert sorted([*learn, *ask]) == list(range(len(groups)))
+        assert list(learn) == sorted(learn)
+        fold_of |= dict.fromkeys(ask.tolist(), fold)
+    for group in set(groups):
+        own = [fold_of[at] for at in range(len(groups)) if groups[at] == group]
+        assert own == sorted(own)
+
+
+def test_documents_that_came_group_by_group_are_learned_from_in_every_fold():
+    groups = ["a"] * 10 + ["b"] * 20 + ["c"] * 5
+    for learn, ask in folds_by_arrival(groups, 5):
+        assert [sum(groups[at] == name for at in ask) for name in "abc"] == [2, 4, 1]
+        assert {groups[at] for at in learn} == {"a", "b", "c"}
 
 
 def test_results_of_folds_and_settings_come_in_the_documents_order():

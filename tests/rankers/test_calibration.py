@@ -1,5 +1,7 @@
 """Probabilities: against scikit-learn, and on documents nobody learned from."""
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -17,13 +19,14 @@ from classmark.rankers.calibration import (
     METHODS,
     Calibrator,
     along,
+    category_offsets,
     crossed_calibration_error,
     held_out_scores,
     isotonic,
 )
 from classmark.rankers.linear import Rocchio
 from classmark.rankers.preference import PreferenceRanker
-from classmark.rankers.text_ranker import TextRanker
+from classmark.rankers.text_ranker import LiveTextRanker, TextRanker
 from classmark.weighting.vectorizer import Vectorizer
 
 ANALYZER = "words|lower|stop(english)|snowball(english)"
@@ -52,7 +55,7 @@ def test_the_curve_is_that_of_scikit_learn(seed, n, steps):
 def test_platt_minimises_the_cross_entropy_of_its_targets():
     scores, Y = made_up()
     fitted = Calibrator("platt").fit(scores, Y)
-    f, y = fitted.standing(scores).ravel(), Y.ravel()
+    f, y = fitted.shifted(scores).ravel(), Y.ravel()
     so = y.sum()
     t = np.where(y, (so + 1) / (so + 2), 1 / (len(y) - so + 2))
 
@@ -74,7 +77,9 @@ matrices = arrays.arrays(
 def test_a_documents_order_is_kept_and_ties_stay_ties(scores, method, seed):
     k = scores.shape[1]
     known, Y = made_up(seed, 30, k)
-    found = Calibrator(method).fit(known, Y).transform(scores)
+    calibrator = Calibrator(method).fit(known, Y)
+    calibrator.offsets_ = np.random.default_rng(seed).normal(size=k)
+    found = calibrator.transform(scores)
     assert ((found > 0) & (found < 1)).all()
     for s, p in zip(scores, found, strict=True):
         above = s[:, None] > s[None, :]
@@ -134,6 +139,81 @@ def test_documents_without_labels_are_learned_from_but_not_asked():
     assert (scores.argmax(axis=1) == truth.argmax(axis=1)).mean() > 0.8
 
 
+def uneven(seed=0, n=3000, k=8):
+    """Scores whose first two categories are right far less often than they seem."""
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=(n, k)) * 2
+    lower = np.where(np.arange(k) < 2, 4.0, 0.0)
+    chance = 1 / (1 + np.exp(-2 * (scores - 1) + lower))
+    return scores, (rng.random((n, k)) < chance).astype(int)
+
+
+def test_an_offset_is_the_mode_under_a_normal_prior():
+    rng = np.random.default_rng(5)
+    margins, right = rng.normal(size=(40, 3)), rng.random((40, 3)) < [0.05, 0.5, 0.9]
+    found = category_offsets(margins, right, kappa=2.0)
+    for r in range(3):
+
+        def cost(b, m=margins[:, r], y=right[:, r]):
+            return np.sum(np.logaddexp(0, m + b) - y * (m + b)) + b @ b
+
+        assert found[r] == pytest.approx(minimize(cost, [0.0]).x[0], abs=1e-4)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_category_that_is_seldom_right_is_promised_less(method):
+    calibrator = Calibrator(method).fit(*uneven(1))
+    scores, Y = uneven(2)
+    found = calibrator.transform(scores)
+    alone = Calibrator(method).fit(*uneven(1))
+    alone.offsets_ = np.zeros(0)
+    assert (calibrator.offsets_[:2] < -0.3).all()
+    assert (np.abs(calibrator.offsets_[2:]) < 0.5).all()
+    by_offsets = calibration_error(found[:, :2], Y[:, :2])
+    assert by_offsets < 0.5 * calibration_error(
+        alone.transform(scores)[:, :2], Y[:, :2]
+    )
+
+
+def test_few_decisions_hardly_move_a_category_from_the_common_curve():
+    few, many = (
+        category_offsets(np.zeros((n, 1)), np.zeros((n, 1), bool))[0] for n in (1, 300)
+    )
+    assert -0.5 < few < 0
+    assert many < -3
+
+
+def test_columns_say_which_categories_are_asked():
+    scores, Y = uneven()
+    calibrator = Calibrator().fit(scores, Y)
+    columns = [3, 1, 8]  # the last came later
+    some, offsets = scores[:, [3, 1, 5]], calibrator.offsets_
+    found = calibrator.transform(some, columns)
+    calibrator.offsets_ = np.array([offsets[3], offsets[1], 0.0])
+    assert (found == calibrator.transform(some)).all()
+    calibrator.offsets_ = offsets
+    with pytest.raises(Mistake, match="3 columns, 8 categories were fitted: say with"):
+        calibrator.transform(some)
+
+
+def test_merged_categories_have_the_mean_of_their_offsets():
+    calibrator = Calibrator().fit(*uneven())
+    offsets = calibrator.offsets_.copy()
+    merged = calibrator.regrouped([[2], [0, 3], [9]])
+    assert merged.offsets_.tolist() == [offsets[2], (offsets[0] + offsets[3]) / 2, 0.0]
+    assert (calibrator.offsets_ == offsets).all()
+
+
+def test_files_from_before_the_offsets_open_with_the_curve_alone():
+    scores, Y = uneven()
+    arrays, settings = Calibrator().fit(scores, Y).to_arrays()
+    old = Calibrator.from_arrays({"curve": arrays["curve"]}, settings)
+    expected = along(old.standing(scores), *arrays["curve"])
+    assert (old.transform(scores) == expected).all()
+    assert (old.transform(scores[:, :3], [7, 1, 2]) <= 1).all()
+    assert (old.regrouped([[1], [2, 3]]).offsets_ == []).all()
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_stored_and_opened_it_says_the_same(method):
     scores, Y = made_up()
@@ -190,6 +270,24 @@ def test_a_text_ranker_keeps_its_probabilities(library, tmp_path):
     chances = [found.probability for found in opened.suggest(note)]
     assert chances == sorted(chances, reverse=True)
     assert chances[0] > 0.3
+
+
+def test_categories_that_come_later_have_the_common_curve(library):
+    data, model = library
+    ids = map(str, range(len(data.train.texts)))
+    live = LiveTextRanker.start(deepcopy(model), ids)
+    live.add(["new"])
+    shown = [*range(3, len(model.categories)), len(model.categories)]
+    live.show(shown)
+    note = data.test.texts[0]
+    scores = live.model.scores([note])[:, shown]
+    calibrator = model.calibrator
+    own = calibrator.regrouped([[c] for c in shown])
+    assert own.offsets_[-1] == 0 != own.offsets_[0]
+    expected = dict(zip(shown, own.transform(scores)[0], strict=True))
+    for found in live.suggest(note, k=50):
+        number = live.categories.index(found.category)
+        assert found.probability == pytest.approx(expected[number])
 
 
 def test_on_reuters_promises_come_true(data):

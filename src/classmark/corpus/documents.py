@@ -20,7 +20,7 @@ from operator import lt
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from classmark.arrays import Array, Bools, Ints, ranges
 from classmark.problems import Mistake
@@ -81,6 +81,32 @@ def folds(n: int, k: int = 5, random_state: Seed = 0) -> Iterator[tuple[Ints, In
     if not 2 <= k <= n:
         raise Mistake(f"k is {k}: give between 2 and the {n} documents there are")
     order = generator(random_state).permutation(n)
+    parts = np.array_split(order, k)
+    return ((np.delete(np.arange(n), part), np.sort(part)) for part in parts)
+
+
+def folds_by_arrival(groups: ArrayLike, k: int = 5) -> Iterator[tuple[Ints, Ints]]:
+    """Part documents into k folds by when they came; yield (the others, the fold).
+
+    Of each group the first documents are in the first fold and the latest in the last:
+    whether all documents came in order of time, or group by group, no fold is without
+    documents of a group that has k of them.
+
+    groups : (n,), of each document, in order of arrival.
+
+    >>> [ask.tolist() for _, ask in folds_by_arrival(["a", "a", "a", "b", "b"], k=2)]
+    [[0, 1, 3], [2, 4]]
+    """
+    _, which, sizes = np.unique(
+        np.asarray(groups), return_inverse=True, return_counts=True
+    )
+    n = len(which)
+    if not 2 <= k <= n:
+        raise Mistake(f"k is {k}: give between 2 and the {n} documents there are")
+    by_group = np.argsort(which, kind="stable")
+    place = np.empty(n, np.int64)
+    place[by_group] = np.arange(n) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    order = np.argsort((place + 0.5) / sizes[which], kind="stable")
     parts = np.array_split(order, k)
     return ((np.delete(np.arange(n), part), np.sort(part)) for part in parts)
 

@@ -340,7 +340,9 @@ class BackOff(Estimator):
 
     taxonomy : a ``Taxonomy``;  confidence : None for the share as it is; else, for
     instance 0.9, the lower bound of its one-sided Clopper–Pearson interval is to reach
-    ``precision``, which guards against few held-out documents.
+    ``precision``, which guards against few held-out documents.  drift : how many times
+    as often as those held out later documents may err: 1 − (1 − precision) / drift is
+    asked of the former.
 
     Attributes: scale_ (1/temperature), assurance_, threshold_ (inf: nothing is precise
     enough), thresholds_ (for 1 % to 99 %: see ``at``), classes_, sizes_ (held-out
@@ -356,6 +358,7 @@ class BackOff(Estimator):
     taxonomy: Taxonomy
     precision: float = 0.95
     confidence: float | None = None
+    drift: float = 1.0
 
     def fit(
         self,
@@ -372,6 +375,7 @@ class BackOff(Estimator):
         """
         require_numbers(self, "precision", over=0, under=1)
         require_numbers(self, "confidence", or_none=True, over=0, under=1)
+        require_numbers(self, "drift", least=1)
         categories, table = categories_in(y), np.asarray(scores, np.float64)
         if table.ndim != 2 or len(table) != len(categories):
             raise Mistake(
@@ -394,8 +398,9 @@ class BackOff(Estimator):
         judged = ways._replace(chances=np.where(informative, chances, ways.chances))
         self.assurance_ = Assurance.learned(ways.features, right, informative)
         trade = traded(judged.chances, right, self.confidence)
-        self.threshold_ = trade.lowest(self.precision)
-        self.thresholds_ = [trade.lowest(share) for share in SHARES]
+        self.threshold_ = trade.lowest(self._held_out_precision(self.precision))
+        shares = map(self._held_out_precision, SHARES)
+        self.thresholds_ = [trade.lowest(share) for share in shares]
         self.held_out_ = self._summary(judged, right)
         return self
 
@@ -446,6 +451,7 @@ class BackOff(Estimator):
         return arrays, {
             "precision": self.precision,
             "confidence": self.confidence,
+            "drift": self.drift,
             "scale": self.scale_,
             "threshold": thresholds[0],
             "thresholds": thresholds[1:],
@@ -469,7 +475,8 @@ class BackOff(Estimator):
         nodes = settings["nodes"]
         edges = [(nodes[u], nodes[v]) for u, v in arrays["edges"].tolist()]
         tree = Taxonomy(edges, nodes=nodes)
-        back_off = cls(tree, settings["precision"], settings["confidence"])
+        how = (settings["precision"], settings["confidence"])
+        back_off = cls(tree, *how, settings.get("drift", 1.0))
         back_off.scale_ = settings["scale"]
         thresholds = [settings["threshold"], *settings["thresholds"]]
         numbers = [np.inf if value is None else value for value in thresholds]
@@ -481,6 +488,10 @@ class BackOff(Estimator):
         parts = (np.array(settings[name]) for name in ("knots", "weights"))
         back_off.assurance_ = Assurance(*parts)
         return back_off
+
+    def _held_out_precision(self, promised: float) -> float:
+        """What is asked of documents held out, so that later ones keep the promise."""
+        return 1.0 - (1.0 - promised) / self.drift
 
     def _settle(self, classes: list[Any]) -> None:
         """Set the classes and drop the cached properties of earlier ones."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from classmark.arrays import Array, Floats, Ints, Rows, rows_from, take
+from classmark.arrays import Array, Bools, Floats, Ints, Rows, rows_from, take
 from classmark.corpus.documents import cross_validate, folds
 from classmark.estimator import Estimator, parameters
 from classmark.preferences.labels import is_graphs, labels_from
@@ -57,7 +58,9 @@ ENOUGH = 50  # labelled documents: below, probabilities would be guesses
 RIVAL = 0.25
 STEADY = 0.25
 CELLS = 1 << 23  # held-out scores: 64 MiB
+SLOPE_CELLS = 1 << 20  # of them, that tell the slope which offsets are measured by
 STEPS, SMALLEST = 100, 1e-10  # of Newton's method
+KAPPA = 1.0  # decisions' worth of belief that a category is like all others
 
 
 @parameters()
@@ -67,16 +70,20 @@ class Calibrator(Estimator):
     A ranker's scores compare categories within a document only, so they are first made
     comparable across documents (``standing``): z_r = (s_r − mean) / √(v + ¼ v̄), with v
     the variance of the document's own scores and v̄ its mean over the documents; then
-    z_r − ¼ max of z_s over the other categories. From there one curve serves all
-    categories, so that several may be likely at once, and the order of a document's
-    categories is never turned round.
+    z_r − ¼ max of z_s over the other categories. To this each category adds an offset
+    of its own (``category_offsets``): how much more or less often it is right than
+    others of that standing, shrunken towards 0 where few decisions say so. From there
+    one curve serves all categories, so that several may be likely at once. The order of
+    a document's categories is never turned round: none stands higher than one whose
+    score is above its own.
 
     method : "isotonic", a non-decreasing step curve [ZadroznyElkan02], or "platt",
         1 / (1 + exp(−a f − b)) with a ≥ 0 [Platt99]. Both fit Platt's targets
         (n₊ + 1) / (n₊ + 2) and 1 / (n₋ + 2): nothing is ever certain.
 
-    Attributes: decisions_ (how many documents it learned from), variance_ (v̄), curve_
-    (isotonic: places and values, shape (2, bends); platt: a and b).
+    Attributes: decisions_ (how many documents it learned from), variance_ (v̄),
+    offsets_ (of the categories, (k,); none: the curve alone), curve_ (isotonic: places
+    and values, shape (2, bends); platt: a and b).
 
     >>> scores = [[2.0, 0.0, 0.1], [0.2, 3.0, 0.0], [0.0, 0.1, 2.5], [0.6, 0.4, 0.5]]
     >>> calibrator = Calibrator().fit(scores, [[0], [1], [2], [1]])
@@ -94,27 +101,77 @@ class Calibrator(Estimator):
         if not S.size:
             raise Mistake("scores is empty: give decisions to calibrate on")
         labels = labels_from(Y, len(S), S.shape[1])
-        y = labels.to_scipy().toarray().ravel() > 0
+        right = labels.to_scipy().toarray() > 0
+        n_true = int(right.sum())
+        low, high = 1 / (right.size - n_true + 2), (n_true + 1) / (n_true + 2)
+        targets = np.where(right, high, low)
         self.variance_ = float(S.var(axis=1).mean())
         self.decisions_ = len(S)
-        f = self.standing(S).ravel()
-        n_true = int(y.sum())
-        low, high = 1 / (len(y) - n_true + 2), (n_true + 1) / (n_true + 2)
+        self.offsets_ = self._learned_offsets(self.standing(S), right, targets)
+        f = self.shifted(S).ravel()
         if self.method == "platt":
-            self.curve_ = _sigmoid_fit(f, np.where(y, high, low))
+            self.curve_ = _sigmoid_fit(f, targets.ravel())
         else:
-            places, values = isotonic(f, y.astype(np.float64))
+            places, values = isotonic(f, right.ravel().astype(np.float64))
             self.curve_ = np.stack((places, low + (high - low) * values))
         return self
 
-    def transform(self, scores: Any) -> Floats:
-        """Probabilities, shape (n, k); equal scores of a document get equal ones."""
+    def transform(self, scores: Any, columns: Any = None) -> Floats:
+        """Probabilities, shape (n, k); equal scores of a document get equal ones.
+
+        columns : (k,), which of the categories fitted each column of ``scores`` is; by
+        default the first is the first. Numbers beyond those fitted are categories that
+        came later, about which the curve alone speaks.
+        """
         self._require_fitted()
-        f = self.standing(_checked(scores))
+        f = self.shifted(_checked(scores), columns)
         first, second = self.curve_
         if self.method == "platt":
             return sigmoid(first * f + second)
         return along(f, first, second)
+
+    def regrouped(self, columns: Sequence[Sequence[int]]) -> Self:
+        """The same for categories that stand for several of those fitted.
+
+        columns : of each category, the numbers of those it stands for; its offset is
+        the mean of theirs.
+        """
+        other = copy(self)
+        if len(self.offsets_):
+            means = [self._offsets_of(np.array(own)).mean() for own in columns]
+            other.offsets_ = np.array(means)
+        return other
+
+    def _learned_offsets(self, f: Floats, right: Bools, targets: Floats) -> Floats:
+        """The offset of each category, in units of the standing."""
+        some = slice(None, None, max(1, -(-f.size // SLOPE_CELLS)))
+        slope, shift = _sigmoid_fit(f[some].ravel(), targets[some].ravel())
+        if not slope > 0:  # the standing says nothing
+            return np.zeros(f.shape[1])
+        offsets: Floats = category_offsets(slope * f + shift, right) / slope
+        return offsets
+
+    def _offsets_of(self, columns: Ints) -> Floats:
+        """The offsets of categories by their numbers; 0 beyond those fitted."""
+        known = columns < len(self.offsets_)
+        return np.where(known, self.offsets_[np.where(known, columns, 0)], 0.0)
+
+    def shifted(self, scores: Floats, columns: Any = None) -> Floats:
+        """The standings with the categories' offsets, in the order of the scores."""
+        f, width = self.standing(scores), scores.shape[1]
+        if not len(self.offsets_):
+            return f
+        if columns is None and width < len(self.offsets_):
+            raise Mistake(
+                f"scores has {width} columns, {len(self.offsets_)} categories were "
+                "fitted: say with columns which of them these are"
+            )
+        numbers = np.arange(width) if columns is None else np.asarray(columns)
+        f = f + self._offsets_of(numbers)
+        order = np.lexsort((f, -scores), axis=1)
+        falling = np.minimum.accumulate(np.take_along_axis(f, order, axis=1), axis=1)
+        np.put_along_axis(f, order, falling, axis=1)
+        return f
 
     def standing(self, scores: Floats) -> Floats:
         """How each category stands in its document, on a scale all documents share."""
@@ -127,7 +184,7 @@ class Calibrator(Estimator):
     def to_arrays(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """The fitted curve and the settings, to be saved."""
         self._require_fitted()
-        return {"curve": self.curve_}, {
+        return {"curve": self.curve_, "offsets": self.offsets_}, {
             "method": self.method,
             "variance": self.variance_,
             "decisions": self.decisions_,
@@ -135,12 +192,40 @@ class Calibrator(Estimator):
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Array], settings: dict[str, Any]) -> Self:
-        """The calibrator that :meth:`to_arrays` described."""
+        """The calibrator that :meth:`to_arrays` described; in old files no offsets."""
         calibrator = cls(settings["method"])
         calibrator.curve_ = arrays["curve"]
+        calibrator.offsets_ = arrays.get("offsets", np.zeros(0))
         calibrator.variance_ = settings["variance"]
         calibrator.decisions_ = settings["decisions"]
         return calibrator
+
+
+def category_offsets(margins: Floats, right: Bools, kappa: float = KAPPA) -> Floats:
+    """What is to be added to the log-odds of each category, shrunken towards 0.
+
+    b_r minimises Σ_i (ln(1 + e^{m_ir + b_r}) − y_ir (m_ir + b_r)) + ½ κ b_r², the mode
+    under a normal prior of variance 1/κ around the common curve; by Newton's method, no
+    step longer than 1.
+
+    margins : m, the log-odds by the common curve, (n, k);  right : y, (n, k).
+
+    >>> margins = np.zeros((6, 2))
+    >>> right = np.array([[True, False]] * 6)
+    >>> category_offsets(margins, right).round(2).tolist()
+    [1.29, -1.29]
+    """
+    offsets = np.zeros(margins.shape[1])
+    count = right.sum(axis=0)
+    for _ in range(STEPS):
+        chances = sigmoid(margins + offsets)
+        slope = chances.sum(axis=0) - count + kappa * offsets
+        curvature = (chances * (1.0 - chances)).sum(axis=0) + kappa
+        step = np.clip(slope / curvature, -1.0, 1.0)
+        offsets -= step
+        if np.abs(step).max(initial=0.0) < 1e-6:
+            break
+    return offsets
 
 
 def held_out_scores(

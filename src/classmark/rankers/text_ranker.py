@@ -150,12 +150,15 @@ class TextRanker:
         self.calibrator = Calibrator().fit(*held_out_scores(self.ranker, X, Y, lessons))
         return self
 
-    def probabilities(self, scores: Floats) -> Floats | None:
+    def probabilities(self, scores: Floats, columns: Any = None) -> Floats | None:
         """How likely categories are by their scores, shape as given; None if unknown.
 
-        scores : shape (texts, categories).
+        scores : shape (texts, categories);  columns : the numbers of these categories,
+        where they are not all of them.
         """
-        return None if self.calibrator is None else self.calibrator.transform(scores)
+        if self.calibrator is None:
+            return None
+        return self.calibrator.transform(scores, columns)
 
     def scores(self, texts: Iterable[str]) -> Floats:
         """Scores of all categories, shape (texts, categories)."""
@@ -171,7 +174,7 @@ class TextRanker:
         X = self.vectorizer.rows([text])
         scores = self.ranker.decision_function(X)[0]
         shown = np.flatnonzero(np.isfinite(scores))
-        likely = self.probabilities(scores[None, shown])
+        likely = self.probabilities(scores[None, shown], shown)
         read = self._words_behind(text) if terms else {}
         limits, suggestions = self.ranker.limits, []
         for place, at in enumerate(best_of(scores[shown], k), start=1):

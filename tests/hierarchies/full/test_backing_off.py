@@ -99,6 +99,25 @@ def test_confidence_is_careful():
     assert set(handful.place(few[0]).kinds) == {"left"}
 
 
+def test_drift_asks_more_of_the_documents_held_out():
+    plain = BackOff(TREE, 0.98).fit(*documents(), classes=LEAVES)
+    robust = BackOff(TREE, 0.96, drift=2.0).fit(*documents(), classes=LEAVES)
+    assert robust.threshold_ == plain.threshold_
+    assert robust.at(0.9).threshold_ == plain.at(0.95).threshold_
+    later, y = documents(seed=1, n=5000, blur=1.12)
+    naive = BackOff(TREE, 0.96).fit(*documents(), classes=LEAVES)
+    assert naive.measure(later, y).precision < 0.955
+    assert robust.measure(later, y).precision > 0.96
+    with pytest.raises(Mistake, match=r"drift is 0\.5: give a number from 1"):
+        BackOff(TREE, drift=0.5).fit(*documents(), classes=LEAVES)
+
+
+def test_files_from_before_the_drift_open_without_it(fitted):
+    arrays, settings = fitted.to_arrays()
+    del settings["drift"]
+    assert BackOff.from_arrays(arrays, settings).drift == 1.0
+
+
 def test_columns_may_come_in_any_order(fitted):
     scores, y = documents()
     mixed = BackOff(TREE).fit(scores[:, ::-1], y, classes=LEAVES[::-1])
@@ -162,7 +181,8 @@ def test_it_is_kept_and_opened(fitted):
     tree = Taxonomy([(str(u), str(v)) for u, v in EDGES])
     scores, y = documents()
     names = [str(own) for own in LEAVES]
-    model = BackOff(tree, confidence=0.8).fit(scores, map(str, y), classes=names)
+    model = BackOff(tree, confidence=0.8, drift=1.5)
+    model.fit(scores, map(str, y), classes=names)
     arrays, settings = model.to_arrays()
     opened = BackOff.from_arrays(arrays, json.loads(json.dumps(settings)))
     ask = documents(seed=7)[0]
@@ -171,6 +191,7 @@ def test_it_is_kept_and_opened(fitted):
     assert opened.held_out_ == model.held_out_
     assert opened.at(0.8).threshold_ == model.at(0.8).threshold_
     assert opened.get_params()["confidence"] == 0.8
+    assert opened.get_params()["drift"] == 1.5
     assert fitted.to_arrays()[1]["nodes"] == TREE.nodes
 
 

@@ -231,7 +231,7 @@ def two_best(model: TextRanker, X: Rows) -> tuple[Ints, Floats, Floats | None]:
         return columns, best, best if model.calibrator else None
     scores = scores[:, ranked]
     pair = top_of(scores, 2)[:, [0, -1]]
-    likely = model.probabilities(scores)
+    likely = model.probabilities(scores, ranked)
     best = np.take_along_axis(scores, pair, axis=1)
     if likely is not None:
         likely = np.take_along_axis(likely, pair, axis=1)

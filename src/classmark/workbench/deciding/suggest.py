@@ -206,7 +206,7 @@ def all_places(
 def _belonging(project: Project, model: TextRanker, scores: Floats) -> list[Place]:
     """The categories whose scores are above their thresholds, best first."""
     shown = np.flatnonzero(np.isfinite(scores))
-    chances = model.probabilities(scores[None, shown])
+    chances = model.probabilities(scores[None, shown], shown)
     limits, places = model.ranker.limits, []
     for at in ranked(scores[None, shown])[0].tolist():
         column = shown[at]

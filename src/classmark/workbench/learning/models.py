@@ -78,6 +78,10 @@ class PathCalibrator(Calibrator):
         """The scores themselves."""
         return scores
 
+    def _learned_offsets(self, *_: Any) -> Floats:
+        """None: a path's probability has the sizes of the nodes in it already."""
+        return np.zeros(0)
+
 
 class TopDownTextRanker(TextRanker):
     """A text ranker that goes down a tree, and reads the nodes it comes by only."""
@@ -344,7 +348,8 @@ def as_of_now(project: Project, model: TextRanker) -> TextRanker:
         )
     ranker = PresentRanker(model.ranker, list(columns.values()))
     present = type(model)(model.vectorizer, ranker, list(columns))
-    present.calibrator = model.calibrator
+    if model.calibrator is not None:
+        present.calibrator = model.calibrator.regrouped(list(columns.values()))
     return present
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from classmark.arrays import Floats, Ints, Rows, rows_from, take
-from classmark.corpus.documents import folds
+from classmark.corpus.documents import folds_by_arrival
 from classmark.hierarchies.back_off import BackOff
 from classmark.hierarchies.rerank import Votes
 from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 
 
 CONFIDENCE = 0.9  # that the precision promised is kept
+DRIFT = 2.0  # times as often as documents held out may later ones be placed wrongly
 MANY = 20_000  # documents: from here on one fold of a tree is held out, not five
 
 
@@ -106,7 +107,7 @@ def learn_beside(
     if fitted.strategy.complexity_ratio is not None and held_out.can_be_right:
         names, rows = model.categories, held_out.right
         y = [[names[c] for c in rows.row(i)[0]] for i in range(len(rows))]
-        back_off = BackOff(task.tree, confidence=CONFIDENCE)
+        back_off = BackOff(task.tree, confidence=CONFIDENCE, drift=DRIFT)
         places = back_off.fit(held_out.scores, y, names)
     if not learning.rare:
         return Beside(places)
@@ -164,15 +165,21 @@ def _held_out(
     which: Sequence[int],
     working: Path | None = None,
 ) -> HeldOut:
-    """Scores of the texts fitted on by rankers that left them out."""
+    """Scores of the texts fitted on by rankers that left them out.
+
+    In the order of arrival, so that it shows how much what comes later differs.
+    """
     ranker, rows = fitted.model.ranker, rows_from(fitted.X)
     texts = [task.collection.labels[i] for i in which]
     labels = labels_from(texts, len(rows), len(fitted.model.categories))
     among = np.arange(len(rows))
     if is_tree := isinstance(ranker, TopDownRanker):
         among = np.flatnonzero(np.diff(labels.starts) > 0)
-    parts = [(among[a], among[b]) for a, b in folds(len(among), 5, random_state=0)]
-    parts = sample_tests(parts[: 1 if is_tree and len(among) > MANY else 5], labels)
+    n_labels = np.diff(labels.starts)[among]
+    first = np.full(len(among), -1, np.int64)
+    first[n_labels > 0] = labels.columns[labels.starts[among[n_labels > 0]]]
+    parts = [(among[a], among[b]) for a, b in folds_by_arrival(first)]
+    parts = sample_tests(parts[-1 if is_tree and len(among) > MANY else -5 :], labels)
     if is_tree or (working is not None and _is_sparse_with_blocks(ranker)):
         scores = _scored_in_turn(parts, ranker, rows, labels, working)
     else:

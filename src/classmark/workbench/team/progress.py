@@ -111,7 +111,7 @@ def _measured(project: Project, folder: Path, ids: Sequence[str]) -> Promises:
         scores = model.scores([project.text_of(record)])
         ranked = np.flatnonzero(np.isfinite(scores[0]))
         best = top(scores[0, ranked], min(SUGGESTIONS, len(ranked)))
-        probabilities: Any = model.probabilities(scores[:, ranked])
+        probabilities: Any = model.probabilities(scores[:, ranked], ranked)
         likely += probabilities[0, best].tolist()
         true += [model.categories[at] in record.labels for at in ranked[best].tolist()]
     seen = reliability(likely, true, BINS)

@@ -7,12 +7,14 @@ import pytest
 
 from classmark.cli.main import main
 from classmark.problems import Mistake
+from classmark.rankers.calibration import scored_apart
 from classmark.workbench.deciding.suggest import suggest
+from classmark.workbench.learning import train as train_module
 from classmark.workbench.learning.evaluate import evaluate_project
 from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project
 from classmark.workbench.settings import LearningSettings
-from projects import new_library
+from projects import new_library, new_project
 
 NOTE = "How to keep bees: the hive, the swarm and the honey harvest"
 
@@ -65,6 +67,34 @@ def test_the_terminal_says_how_likely_and_leaves_the_rest(folder, monkeypatch, c
     assert out.startswith("left to the expert")
     words += ["--min-probability", ".5", "--json"]
     assert json.loads(run(monkeypatch, capsys, *words)[1]) == []
+
+
+def test_what_came_last_is_scored_by_what_came_before(tmp_path, monkeypatch):
+    """Documents of ten days; each fold has two days, in order, of every category."""
+    rows = [
+        {"id": f"{day}-{name}-{at}", "text": f"{name} day{day}", "labels": [name]}
+        for day in range(10)
+        for name in ("bees", "bread")
+        for at in range(5)
+    ]
+    asked = []
+
+    def scored(part, *rest):
+        asked.append(part[1])
+        return scored_apart(part, *rest)
+
+    monkeypatch.setattr(train_module, "scored_apart", scored)
+    monkeypatch.setattr(train_module, "spread", by_turns)
+    with Project(new_project(tmp_path / "days", rows)) as project:
+        train(project)
+    assert [sorted({at // 10 for at in part}) for part in asked] == [
+        [2 * fold, 2 * fold + 1] for fold in range(5)
+    ]
+
+
+def by_turns(work, tasks, shared, _title):
+    """As ``spread`` does it, in this process."""
+    return [work(task, *shared) for task in tasks]
 
 
 def test_evaluate_reports_the_calibration_error(project):

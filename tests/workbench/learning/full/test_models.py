@@ -17,6 +17,7 @@ from classmark.workbench.learning.models import (
     PresentRanker,
     check_model,
     how_to_place,
+    trained_model,
 )
 from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project
@@ -128,6 +129,30 @@ def test_what_is_merged_is_called_by_what_it_was_merged_into(project):
     assert "leafa1" in first.favour
     known = {category.id for category in project.store.categories()}
     assert {category for _, category in put(project).values()} <= known | {None}
+
+
+def offsets_now(project):
+    """What each category of today adds to its standing, by id."""
+    model = trained_model(project)
+    offsets = model.calibrator.offsets_
+    if not len(offsets):  # the model goes down the tree
+        return {}
+    return dict(zip(model.categories, offsets.tolist(), strict=True))
+
+
+def test_probabilities_follow_their_categories(project):
+    before = offsets_now(project)
+    edit.retire(project, "b.0")
+    edit.rename(project, "a.1", new_id="new")
+    edit.merge(project, "c.1", "c.2")
+    after = offsets_now(project)
+    if before:
+        before["new"] = before.pop("a.1")
+        before["c.2"] = (before["c.2"] + before.pop("c.1")) / 2
+        del before["b.0"]
+    assert after == pytest.approx(before)
+    chances = queue(project, "likely", 20).rows
+    assert all(0 < row["probability"] < 1 and row["lead"] >= 0 for row in chances)
 
 
 def test_everything_retired_is_told(project):

@@ -233,7 +233,7 @@ class LearningSettings:
 
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
-    """Whether searches and clicks are kept: no, anonymous or named.
+    """Whether searches and clicks are kept, and whether meaning counts beside words.
 
     log : what is kept of a search is its time, its words, the ids and scores shown and
     what was opened from them; the user's name if "named".
@@ -244,6 +244,18 @@ class SearchSettings:
         "no",
         "Whether searches and what was opened are kept, and with whose name.",
         "no anonymous named",
+    )
+    hybrid: str = _setting(
+        "auto",
+        "Whether meaning counts beside words: by its weight, by ranks alone, or no; "
+        "auto: by its weight where nine of ten documents have a vector.",
+        "auto no weight ranks",
+    )
+    meaning_weight: float = _setting(
+        2.0,
+        "What meaning counts in a search beside words, of which the best document has "
+        "1.",
+        most=100,
     )
 
     def is_logged(self, override: bool | None = None) -> bool:
@@ -323,7 +335,7 @@ class StoreSettings:
 SECTIONS = {
     "text": "How texts become words. Holds from the next training and indexing on.",
     "learning": "How the ranker learns. Holds from the next training on.",
-    "search": "What is kept of searches. Holds at once.",
+    "search": "What is kept of searches, and what ranks. Holds at once.",
     "meaning": "Vectors beside words. Holds from the next training on.",
 }  # those that a form shows
 BLANK = f"""\
@@ -334,7 +346,7 @@ format = {FORMAT}
 
 [learning]  # {LearningSettings.__doc__}
 
-[search]  # Whether searches and clicks are kept: no, anonymous or named.
+[search]  # Whether searches are kept (no, anonymous, named), and what ranks them.
 
 [meaning]  # {MeaningSettings.__doc__}
 """

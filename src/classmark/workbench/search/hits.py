@@ -35,7 +35,8 @@ class DocumentHit:
 
     parts : what each term, word or feature adds to the score;  text : its snippet;
     heading : its title, the words of the query marked;  mark : what was said of it in a
-    search by example;  origin : ``likely``, or drawn at ``random`` by a screening.
+    search by example;  origin : ``likely``, or drawn at ``random`` by a screening;
+    words, meaning : what each of the two adds to the score, where both rank.
     """
 
     rank: int
@@ -47,6 +48,8 @@ class DocumentHit:
     heading: tuple[SnippetPiece, ...] = ()
     mark: str = ""
     origin: str = "likely"
+    words: float | None = None
+    meaning: float | None = None
 
     @property
     def largest_parts(self) -> list[tuple[str, float]]:

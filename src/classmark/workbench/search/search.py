@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from classmark.index.feedback import Feedback, feedback_from
 from classmark.index.query_language import (
     Belief,
     MalformedQuery,
+    Node,
     parse,
     positive_texts,
 )
@@ -31,11 +33,13 @@ from classmark.workbench.store.store import title_of
 
 if TYPE_CHECKING:
     from classmark.corpus.documents import Document
+    from classmark.index.fusion import HybridHit
     from classmark.index.index import Index
     from classmark.index.search import Hit
     from classmark.machines.cluster import Machines
     from classmark.machines.searching import SpreadIndex
     from classmark.workbench.project import Project
+    from classmark.workbench.search.hybrid import Fused, IndexVectors
     from classmark.workbench.team.desk import Desk
 
 
@@ -52,6 +56,7 @@ OPTIONS = {
     "prior": "--prior",
     "k": "-k",
 }
+MEANING = "(meaning)"  # among the parts of a score
 NO_TERMS = "no word of the query is searched for: they are stop words, or signs"
 
 
@@ -60,13 +65,15 @@ class SearchResults:
     """The hits, best first, and what else to say.
 
     ranker : the learned ranker that ordered them, if one did;  impression : the number
-    of the list in the log, None: it is not logged.
+    of the list in the log, None: it is not logged;  meaning : whether it counted
+    beside words.
     """
 
     hits: tuple[DocumentHit, ...]
     notes: tuple[str, ...] = ()
     ranker: int | None = None
     impression: int | None = None
+    meaning: bool = False
 
     @property
     def note(self) -> str:
@@ -82,7 +89,8 @@ class QueryOptions:
     given;  feedback : ``rm3`` or ``rm3:terms=10``;  prior :
     ``pagerank`` or ``pagerank:weight``;  explain : take scores apart, None where they
     are sums;  ranker : the number of a learned ranker, or ``none``; None: the one in
-    service.
+    service;  hybrid : how meaning counts beside words: ``no``, ``auto``, ``weight``,
+    ``ranks`` or a number; None: as the settings say.
     """
 
     model: str | None = None
@@ -93,6 +101,7 @@ class QueryOptions:
     explain: bool | None = False
     weights: Sequence[str] = ()
     ranker: str | None = None
+    hybrid: str | None = None
 
     def for_index(self, fields: Sequence[str], prior: Prior | None) -> dict[str, Any]:
         """The same as ``Index.question`` and ``Index.ask`` take it."""
@@ -182,6 +191,14 @@ class ProjectIndex:
         )
         return links
 
+    def vectors(self, project: Project) -> IndexVectors | None:
+        """The vectors of its documents; None where the project has no source."""
+        from classmark.workbench.search.hybrid import VectorCache
+
+        cache: VectorCache = self.cached("vectors", VectorCache)
+        with self._lock:
+            return cache.get(project, self.index)
+
 
 def search_in(
     project: Project,
@@ -204,9 +221,12 @@ def search_in(
         number = ranker_for(project, query, options)
     stale = indexing.is_stale(project)
     notes = [indexing.stale_note()] if stale else _notes(index, query)
+    meaning = False
     if number is None:
-        prior = links_prior(project, opened, options.prior)
-        hits, parts = _ask(index, query, options, prior, machines)
+        hits, parts, meaning, more = _ask_project(
+            project, opened, query, options, machines
+        )
+        notes += more
     elif machines is not None:
         raise Mistake(
             f"ranker {number} reads the index on one machine: leave --workers and "
@@ -218,7 +238,7 @@ def search_in(
         notes.append(note)
     documents = {hit.id: project.store.document(hit.id) for hit in hits}
     shown = _shown(index, query, hits, documents, parts)
-    return SearchResults(shown, tuple(notes), number)
+    return SearchResults(shown, tuple(notes), number, meaning=meaning)
 
 
 def search_index(
@@ -236,6 +256,8 @@ def search_index(
         raise Mistake("--prior needs the links of a project: import the file into one")
     if options.ranker is not None:
         raise Mistake("--ranker needs the rankers of a project: import the file there")
+    if options.hybrid not in {None, "no"}:
+        raise Mistake("--hybrid needs the vectors of a project: import the file there")
     index = indexing.open_index(folder, memory=0)
     hits, parts = _ask(index, query, options, None, machines)
     documents, note = _read_again(folder, {hit.id for hit in hits})
@@ -255,6 +277,8 @@ def log_results(
     ranker = options.model or "bm25"
     if results.ranker is not None:
         ranker = f"ranker {results.ranker}"
+    elif results.meaning:
+        ranker += "+meaning"
     number = log_impression(project, query, shown, ranker=ranker, who=who)
     return replace(results, impression=number)
 
@@ -293,7 +317,9 @@ def warm_index(desk: Desk) -> None:
 class SearchState:
     """What is indexed, which rankers there are, and whether searches are logged.
 
-    log : no, anonymous or named;  ranker : the learned ranker in service, if any.
+    log : no, anonymous or named;  ranker : the learned ranker in service, if any;
+    meaning : whether vectors are stored;  hybrid : how they count: no, auto, weight or
+    ranks.
     """
 
     ready: bool
@@ -304,20 +330,101 @@ class SearchState:
     ranker: int | None
     rankers: tuple[int, ...]
     log: str
+    meaning: bool
+    hybrid: str
 
 
 def search_state(desk: Desk) -> SearchState:
     """What can be searched now, and by which rankers."""
     current = desk.rankers.current()
     number = None if current is None else int(current.name)
-    numbers, log = tuple(desk.rankers.numbers()), desk.settings.search.log
+    search, meaning = desk.settings.search, False
+    if desk.settings.meaning.remembered:
+        from classmark.workbench.search.hybrid import has_vectors
+
+        meaning = has_vectors(desk)
+    last = number, tuple(desk.rankers.numbers()), search.log, meaning, search.hybrid
     if desk.index.current() is None:
-        return SearchState(False, False, 0, (), False, number, numbers, log)
+        return SearchState(False, False, 0, (), False, *last)
     index = desk.search_cache.index(desk).index
     return SearchState(
         True, indexing.is_stale(desk), len(index), tuple(index.fields),
-        index.has_positions, number, numbers, log,
+        index.has_positions, *last,
     )  # fmt: skip
+
+
+Answered = tuple[Sequence["Hit | HybridHit"], dict[str, dict[str, float]]]
+
+
+def fused_for(
+    project: Project,
+    hybrid: str | None,
+    look_up: Callable[[], IndexVectors | None],
+    *,
+    spread: bool = False,
+) -> tuple[Fused | None, tuple[str, ...]]:
+    """What words are fused with, None for words alone; and what to say of that.
+
+    hybrid : as typed;  look_up : gives the vectors of the documents;  spread : whether
+    machines search. A project that has no source of vectors loads nothing for it.
+    """
+    settings = project.settings
+    wish = settings.search.hybrid if hybrid is None else hybrid
+    if wish == "no" or (wish == "auto" and not settings.meaning.remembered):
+        return None, ()
+    from classmark.workbench.search.hybrid import fused_with
+
+    return fused_with(project, hybrid, look_up, spread=spread)
+
+
+def _ask_project(
+    project: Project,
+    opened: ProjectIndex,
+    query: str,
+    options: QueryOptions,
+    machines: Machines | None,
+) -> tuple[*Answered, bool, tuple[str, ...]]:
+    """The hits and their parts, whether meaning counted, and what to say of it."""
+    prior = links_prior(project, opened, options.prior)
+    look_up = partial(opened.vectors, project)
+    spread = machines is not None
+    fused, notes = fused_for(project, options.hybrid, look_up, spread=spread)
+    if fused is not None:
+        try:
+            return *_ask_both(opened.index, query, options, prior, fused), True, notes
+        except Mistake as problem:
+            if fused.required:
+                raise
+            from classmark.workbench.search.hybrid import alone
+
+            notes = (alone(problem),)
+    answered = _ask(opened.index, query, options, prior, machines)
+    return *answered, False, notes
+
+
+def _ask_both(
+    index: Index, query: str, options: QueryOptions, prior: Prior | None, fused: Fused
+) -> Answered:
+    """The hits by words and meaning; parts : also what meaning adds to each."""
+    from classmark.index.fusion import HybridQuestion
+
+    require_k(options.k, "document")
+    _parsed(query)
+    if options.model == BOOLEAN:
+        raise Mistake(
+            "the model boolean scores nothing: choose another, or words alone"
+        )
+    question = HybridQuestion.of(
+        index, query, fused.dense, fused.weight, model=options.model,
+        **options.for_index(index.fields, prior),
+    )  # fmt: skip
+    hits, several = question.answer(options.k), len(index.fields) > 1
+    if options.explain is False:
+        return hits, {}
+    return hits, {
+        hit.id: _parts(question.explain(hit), several) | {MEANING: hit.meaning}
+        for hit in hits
+    }
 
 
 def _ask(
@@ -326,13 +433,11 @@ def _ask(
     options: QueryOptions,
     prior: Prior | None,
     machines: Machines | None,
-) -> tuple[list[Hit], dict[str, dict[str, float]]]:
+) -> Answered:
     """Return the hits and, if that is asked for, what each term adds to each."""
     require_k(options.k, "document")
     index_options = options.for_index(index.fields, prior)
-    tree = parse(query)
-    if tree is None:
-        raise MalformedQuery(query, 0, "there is no word in it: write what to look for")
+    tree = _parsed(query)
     opening: AbstractContextManager[Index | SpreadIndex] = nullcontext(index)
     if machines is not None:
         from classmark.machines.searching import SpreadIndex
@@ -357,6 +462,13 @@ def _ask(
         }
 
 
+def _parsed(query: str) -> Node:
+    tree = parse(query)
+    if tree is None:
+        raise MalformedQuery(query, 0, "there is no word in it: write what to look for")
+    return tree
+
+
 def _parts(explanation: Explanation, several: bool) -> dict[str, float]:
     parts = {
         f"{part.field}:{part.term}" if several else part.term: part.part
@@ -369,7 +481,7 @@ def _parts(explanation: Explanation, several: bool) -> dict[str, float]:
 def _shown(
     index: Index,
     query: str,
-    hits: Sequence[Hit],
+    hits: Sequence[Hit | HybridHit],
     documents: Mapping[str, Document],
     parts: Mapping[str, Mapping[str, float]],
 ) -> tuple[DocumentHit, ...]:
@@ -382,7 +494,10 @@ def _shown(
         text = () if document is None else snippet_of(document, terms, analyzer)
         heading = snippet(title or hit.id, terms, analyzer, whole=True)
         mine = parts.get(hit.id, {})
-        shown.append(DocumentHit(rank, hit.id, title, hit.score, mine, text, heading))
+        both = {name: getattr(hit, name, None) for name in ("words", "meaning")}
+        shown.append(
+            DocumentHit(rank, hit.id, title, hit.score, mine, text, heading, **both)
+        )
     return tuple(shown)
 
 

@@ -135,7 +135,14 @@ class SearchOptions:
     ranker: str | None = option(
         "A learned ranker; else that in service.", metavar="N|none"
     )
-    explain: bool = flag("What each term adds to each score.", "--explain")
+    hybrid: str | None = option(
+        "Meaning beside words: what it counts, by ranks alone, or not; else as "
+        "classmark.toml says: where documents have vectors.",
+        metavar="NUMBER|weight|ranks|no",
+    )
+    explain: bool = flag(
+        "What each term, and meaning, adds to each score.", "--explain"
+    )
 
 
 @options
@@ -317,6 +324,7 @@ def _result_facts(results: SearchResults) -> list[dict[str, Any]]:
             "title": hit.title,
             "snippet": hits.starred(hit.text),
             "parts": hit.parts,
+            **({"words": hit.words, "meaning": hit.meaning} if results.meaning else {}),
             "ranker": results.ranker,
             **entry,
         }
@@ -406,14 +414,16 @@ class TrialOptions:
     parameters: tuple[str, ...] = PARAMETERS
     feedback: str | None = FEEDBACK
     plot: Path | None = option("Where the plot goes (.svg).", metavar="FILE")
+    use: bool = flag("Of --hybrid: let searches count meaning so.", "--use")
 
 
 @command(ALL | JSON)
 def tune(
     *,
     parameter: tuple[str, ...] = option(
-        "name=first:last:step or name=value,value; repeatable.", ...
+        "name=first:last:step or name=value,value; repeatable.", ()
     ),
+    hybrid: bool = flag("Try what meaning counts beside words instead.", "--hybrid"),
     model: str = option("The model.", "bm25"),
     files: QueryFiles,
     measure: str = option("As in map, ndcg@10, p@5.", "map"),
@@ -424,8 +434,17 @@ def tune(
     machines: WorkerOptions,
 ) -> Evaluated:
     """Try values of a model's parameters on judged queries, and say which is best."""
-    sweep = tuning.Sweep(model, parameter, measure, trial.parameters, trial.feedback)
+    sweep = tuning.Sweep(
+        model, parameter, measure, trial.parameters, trial.feedback, hybrid, trial.use
+    )
     judgments = _judgments(files, collection)
+    if hybrid:
+        if folder is not None or machines != WorkerOptions():
+            raise Mistake(
+                "--hybrid works in a project, in this process: leave --index, "
+                "--workers and --on out"
+            )
+        return tuning.tune_meaning(project, judgments, sweep, trial.plot)
     with (
         machines.started() as workers,
         tuning.judged_in(project, folder, judgments, machines=workers) as judged,

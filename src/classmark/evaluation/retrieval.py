@@ -161,13 +161,32 @@ def hybrid_questions(
 
     dense : the documents' vectors, by the numbers of the searcher.
     """
+    queries, how = judged.queries, (choice, None, None)
+    return fused_questions(judged.searcher, queries, judged.texts, dense, how)
+
+
+def fused_questions(
+    searcher: Searcher,
+    queries: Mapping[str, Sequence[str]],
+    texts: Mapping[str, str],
+    dense: DenseIndex,
+    how: How,
+    *,
+    feedback: Feedback | None = None,
+) -> dict[str, HybridQuestion]:
+    """Make queries of analysed terms, and their texts, ready for words and meaning.
+
+    how, feedback : as ``answer_queries`` takes them.
+    """
     from classmark.index.fusion import HybridQuestion
 
-    vectors = dense.encode([judged.texts[id_] for id_ in judged.queries])
-    searcher, how = judged.searcher, (choice, None, None)
+    questions = {id_: searcher.question(each, how) for id_, each in queries.items()}
+    if feedback is not None:
+        questions = {k: each.with_feedback(feedback) for k, each in questions.items()}
+    vectors = dense.encode([texts[id_] for id_ in queries])
     return {
-        id_: HybridQuestion(searcher.question(terms, how), dense, vector)
-        for (id_, terms), vector in zip(judged.queries.items(), vectors, strict=True)
+        id_: HybridQuestion(question, dense, vector)
+        for (id_, question), vector in zip(questions.items(), vectors, strict=True)
     }
 
 

@@ -77,6 +77,8 @@ class TuneForm(BaseModel):
     model: Short = "bm25"
     parameters: Annotated[str, Field(max_length=1000, pattern=fields.NO_NUL)] = ""
     measure: Short = "map"
+    hybrid: bool = False
+    use: bool = False
 
 
 @pages.get("")
@@ -202,7 +204,11 @@ class ServiceAnswer(fields.CallAnswer):
 
 
 class TuneBody(JudgedBody):
-    """Values of a model's parameters to try; fixed : parameters that stay."""
+    """Values of a model's parameters to try; fixed : parameters that stay.
+
+    hybrid : try what meaning counts beside words, the parameter weight;  use : the best
+    becomes the setting search.meaning_weight.
+    """
 
     model: Short = "bm25"
     parameters: dict[
@@ -213,12 +219,15 @@ class TuneBody(JudgedBody):
             Field(min_length=1, max_length=1000),
         ],
     ] = Field(
-        min_length=1, max_length=5, description="name → first:last:step, or values",
+        {}, max_length=5, description="name → first:last:step, or values; none for the "
+        "usual weights of meaning",
         examples=[{"b": "0:1:0.05", "k1": [0.9, 1.2]}],
     )  # fmt: skip
     measure: Short = "map"
     fixed: dict[Short, float | Short] = Field({}, max_length=20)
     feedback: Short | None = Field(None, examples=["rm3"])
+    hybrid: bool = False
+    use: bool = False
 
 
 class ReaderFields(fields.Body):
@@ -354,8 +363,9 @@ def _start_tuning(me: Caller, wish: TuneBody, parameters: list[str]) -> Job:
     from classmark.workbench.search.tune import Sweep, start_tuning
 
     plan = Sweep(
-        wish.model, parameters, wish.measure, _typed(wish.fixed), wish.feedback
-    )
+        wish.model, parameters, wish.measure, _typed(wish.fixed), wish.feedback,
+        wish.hybrid, wish.use,
+    )  # fmt: skip
     judgments = _judgments(wish.queries, wish.qrels)
     return start_tuning(me.desk, judgments, plan, me.name)
 

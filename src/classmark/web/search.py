@@ -47,6 +47,7 @@ class SearchAddress(BaseModel):
     feedback: str = ""
     prior: str = ""
     ranker: str = ""
+    hybrid: str = ""
     k: int = Field(10, ge=1, le=MOST_HITS)
 
     def as_options(self) -> QueryOptions:
@@ -54,12 +55,13 @@ class SearchAddress(BaseModel):
         return QueryOptions(
             self.model or None, tuple(self.set.split()), self.k, self.feedback or None,
             self.prior or None, False, tuple(self.weights.split()), self.ranker or None,
+            self.hybrid or None,
         )  # fmt: skip
 
     @property
     def has_options(self) -> bool:
         """Whether more than words are asked for."""
-        return bool(self.model_dump(exclude={"q"}, exclude_defaults=True))
+        return bool(self.model_dump(exclude={"q", "hybrid"}, exclude_defaults=True))
 
 
 @pages.get("")
@@ -124,6 +126,11 @@ class SearchBody(fields.Body):
     feedback: Short | None = Field(None, examples=["rm3"])
     prior: Short | None = Field(None, examples=["pagerank"])
     ranker: Short | None = Field(None, description="a learned one, or none")
+    hybrid: Short | None = Field(
+        None,
+        description="meaning beside words: no, auto, weight, ranks, or what it counts",
+        examples=["2"],
+    )
 
 
 class Piece(fields.CallAnswer):
@@ -141,7 +148,10 @@ class ClickBody(fields.Body):
 
 
 class Hit(fields.CallAnswer):
-    """A document that was found; parts : what each term adds to its score."""
+    """A document that was found; parts : what each term adds to its score.
+
+    words, meaning : what each of the two adds to it; null where words alone rank.
+    """
 
     rank: int
     id: str
@@ -150,15 +160,21 @@ class Hit(fields.CallAnswer):
     text: list[Piece]
     parts: list[fields.Weighed] = Field(validation_alias="largest_parts")
     rest: float
+    words: float | None
+    meaning: float | None
 
 
 class Hits(fields.CallAnswer, of=SearchResults):
-    """What was found; impression : its number in the log, null: nothing is kept."""
+    """What was found; impression : its number in the log, null: nothing is kept.
+
+    meaning : whether it counted beside words.
+    """
 
     hits: list[Hit]
     note: str
     impression: int | None
     ranker: int | None
+    meaning: bool
 
 
 @api.post("/search")
@@ -167,6 +183,7 @@ def search(me: Reader, body: SearchBody) -> SearchResults:
     options = QueryOptions(
         body.model, _typed(body.parameters), body.top, body.feedback, body.prior,
         weights=_typed(body.weights), ranker=body.ranker,
+        hybrid=body.hybrid,
     )  # fmt: skip
     return search_desk(me.desk, body.query, options, me.name)
 

@@ -146,6 +146,15 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "--feedback": ("words of the first answers", "feedback"),
     "--prior": ("what links say:", "prior:"),
     "--model": ("a model", "model"),
+    "--hybrid": ("words and meaning:", "hybrid:"),
+    "classmark meaning compute computes what is missing": (
+        "Settings, Meaning computes what is missing",
+        "POST /meaning/compute computes what is missing",
+    ),
+    "give --parameter weight=0:4:0.5, or none": (
+        "give weight=0:4:0.5, or none",
+        'give parameters {{"weight": "0:4:0.5"}}, or none',
+    ),
     "--ranker": ("a ranker", "ranker"),
     "--explain": ("what a score is made of", "what a score is made of"),
     "take it out with classmark rank use none": (

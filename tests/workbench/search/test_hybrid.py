@@ -98,7 +98,7 @@ def test_the_usual_weight_is_the_engines():
 
 @pytest.mark.parametrize("wish", ["much", "-1", "inf", "nan", ""])
 def test_other_wishes_are_refused(project, wish):
-    with pytest.raises(Mistake, match="--hybrid .*write no, auto, weight, ranks"):
+    with pytest.raises(Mistake, match=r"--hybrid .*write no, auto, weight, ranks"):
         search_in(project, "verdict", QueryOptions(hybrid=wish))
 
 

@@ -83,6 +83,11 @@ class IndexVectors(NamedTuple):
     missing: int
 
     @property
+    def usable(self) -> DenseIndex | None:
+        """The vectors, if some document has one."""
+        return self.dense if self.missing < self.documents else None
+
+    @property
     def note(self) -> str:
         """How many documents have no vector yet, and the remedy; "": none."""
         if not self.missing:
@@ -200,12 +205,7 @@ def fused_with(
     if fusion is None or (fusion.missing < 1.0 and not has_source):
         return None, ()
     try:
-        if spread:
-            raise Mistake(
-                "machines search by words: leave --workers and --on out, or give "
-                f"{worded('--hybrid')} no"
-            )
-        fused = _fused(project, fusion, look_up)
+        fused = to_be_fused(project, fusion, _spread if spread else look_up)
     except Mistake as problem:
         if fusion.required:
             raise
@@ -213,14 +213,21 @@ def fused_with(
     return fused, fused.notes
 
 
+def _spread() -> IndexVectors | None:
+    raise Mistake(
+        "machines search by words: leave --workers and --on out, or give --hybrid no"
+    )
+
+
 def alone(problem: Mistake) -> str:
     """Why words alone rank."""
     return f"{ALONE}: {getattr(problem, 'line', None) or problem}"
 
 
-def _fused(
+def to_be_fused(
     project: Project, fusion: Fusion, look_up: Callable[[], IndexVectors | None]
 ) -> Fused:
+    """The vectors to be fused with words, or a refusal with its remedy."""
     vectors, choose = project.meaning(), worded("(classmark meaning set SOURCE)")
     found = look_up()
     if vectors is None or found is None:

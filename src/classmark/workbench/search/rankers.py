@@ -10,15 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from classmark.arrays import Floats
 from classmark.figures import HUES, INK, LINE, PAPER, SOFT
-from classmark.index.query_language import Belief, parse
+from classmark.index.query_language import Belief, parse, positive_texts
 from classmark.ltr.features import Reranker, open_reranker
 from classmark.problems import Mistake, worded
 from classmark.workbench.results import Cell, Table
 from classmark.workbench.store.log import whoami
 
 if TYPE_CHECKING:
+    from classmark.index.dense import DenseIndex
+    from classmark.index.index import Index
     from classmark.index.search import Hit
+    from classmark.ltr.features import PairFeatures
     from classmark.workbench.project import Project
     from classmark.workbench.search.search import ProjectIndex, QueryOptions
 
@@ -197,8 +201,8 @@ def _place(project: Project, number: int) -> Path:
 def ranker_for(project: Project, query: str, options: QueryOptions) -> int | None:
     """The number of the ranker that is to order the hits; None: the model alone does.
 
-    One in service orders what is asked without a model, weights, feedback or prior of
-    its own; a query of #operators ranks by beliefs.
+    One in service orders what is asked without a model, weights, feedback, prior or
+    meaning of its own; a query of #operators ranks by beliefs.
     """
     if options.ranker == NONE:
         return None
@@ -208,6 +212,7 @@ def ranker_for(project: Project, query: str, options: QueryOptions) -> int | Non
         worded("--weight"): options.weights,
         worded("--feedback"): options.feedback,
         worded("--prior"): options.prior,
+        worded("--hybrid"): options.hybrid,
         "an #operator": isinstance(parse(query), Belief),
     }
     other = next((name for name, value in others.items() if value), None)
@@ -220,6 +225,37 @@ def ranker_for(project: Project, query: str, options: QueryOptions) -> int | Non
         return ranker_number(options.ranker)
     current = project.rankers.current()
     return None if other is not None or current is None else int(current.name)
+
+
+def ranker_features(
+    ranker: Reranker,
+    index: Index,
+    name: str,
+    links: Floats | None,
+    dense: DenseIndex | None,
+) -> PairFeatures:
+    """A ranker's features over an index; refused where they are not as it learned them.
+
+    name : as it is called;  links : the documents' PageRank, dense : their vectors, of
+    today.
+    """
+    ranker.require_fit_for(index, name)
+    again = worded("train one again with classmark rank train")
+    if ranker.recipe.pagerank and links is None:
+        raise Mistake(
+            f"{name} was trained with links, and no document links to another any "
+            f"more: {again}"
+        )
+    vectors = ranker.recipe.meaning
+    if vectors is not None and (dense is None or dense.facts != vectors):
+        others = "none" if dense is None else f"those of {dense.facts}"
+        raise Mistake(
+            f"{name} was trained with the vectors of {vectors}, and the project has "
+            f"{others}: choose them {worded('(classmark meaning set SOURCE)')}, "
+            f"{worded('take it out with classmark rank use none')}, {again}, or "
+            f"{worded('search with --ranker none')}"
+        )
+    return ranker.features(index, links, dense)
 
 
 def rerank(
@@ -236,18 +272,18 @@ def rerank(
     """
     index = opened.index
     ranker: Reranker = opened.cached(number, lambda: open_ranker(project, number))
-    ranker.require_fit_for(index, f"ranker {number}")
-    facts = ranker.facts
+    recipe, facts = ranker.recipe, ranker.facts
+    vectors = None if recipe.meaning is None else opened.vectors(project)
     note = (
         f"ordered by ranker {number} ({facts['learner']}, learned from "
         f"{facts['taught']} queries)"
     )
-    links = opened.chances(project) if ranker.recipe.pagerank else None
-    if ranker.recipe.pagerank and links is None:
-        raise Mistake(
-            f"ranker {number} was trained with links, and no document links to "
-            f"another any more: {worded('train one again with classmark rank train')}"
-        )
+    if vectors is not None and vectors.note:
+        note = f"{note}; {vectors.note}"
+    links = opened.chances(project) if recipe.pagerank else None
+    features = ranker_features(
+        ranker, index, f"ranker {number}", links, vectors and vectors.dense
+    )
     model, parameters = ranker.first
     asking = index.question(query, model, **dict[str, Any](parameters))
     candidates = asking.answer(max(ranker.depth, options.k))
@@ -258,7 +294,7 @@ def rerank(
         for term in asking.terms()
     }
     numbers = np.array([hit.number for hit in candidates], np.int64)
-    raw = ranker.features(index, links).of(weights, numbers)
+    raw = features.of(weights, numbers, " ".join(positive_texts(parse(query))))
     scores = ranker.scores(raw)
     best = np.argsort(-scores, kind="stable")[: options.k].tolist()
     hits = [candidates[at]._replace(score=float(scores[at])) for at in best]

@@ -13,7 +13,13 @@ import numpy as np
 
 from classmark.arrays import Floats
 from classmark.evaluation.figures import run_figure
-from classmark.evaluation.retrieval import Run, answer_queries, compare
+from classmark.evaluation.retrieval import (
+    Run,
+    answer_queries,
+    compare,
+    fused_questions,
+    run_hybrid,
+)
 from classmark.figures import require_svg
 from classmark.formats.judged_runs import (
     Grades,
@@ -48,6 +54,7 @@ if TYPE_CHECKING:
     from classmark.index.index import OpenIndex
     from classmark.machines.cluster import Machines
     from classmark.workbench.project import Project
+    from classmark.workbench.search.hybrid import Fused, IndexVectors
     from classmark.workbench.search.search import QueryOptions
 
 REPORTS = Path("reports")
@@ -112,18 +119,21 @@ def run_topics(
     feedback, fields, prior = (
         choices.pop(name, None) for name in ("feedback", "fields", "prior")
     )
-    queries = {
-        query: index.terms(text)
-        for query, text in read_topics(
-            topics.path, topics.format, topics.fields
-        ).items()
-    }
+    texts = read_topics(topics.path, topics.format, topics.fields)
+    queries = {query: index.terms(text) for query, text in texts.items()}
     how = ((model, choices), fields, prior)
-    run = answer_queries(index.searcher, queries, how, options.k, feedback=feedback)
+    fused, notes = _fused(project, index, options)
     name = f"classmark-{model}"
+    if fused is None:
+        run = answer_queries(index.searcher, queries, how, options.k, feedback=feedback)
+    else:
+        name += "+meaning"
+        questions = fused_questions(
+            index.searcher, queries, texts, fused.dense, how, feedback=feedback
+        )
+        run = run_hybrid(questions, fused.weight, options.k)
     lines = write_run(run, out, name=name)
     silent = [query for query, answers in run.items() if not answers]
-    notes = []
     if silent:
         some = ", ".join(silent[:5]) + (", …" if len(silent) > 5 else "")
         notes.append(f"nothing was found for {some}")
@@ -139,6 +149,27 @@ def run_topics(
         "documents": lines,
     }
     return Table(f"Run of {topics.path.name}", [row], "; ".join(notes))
+
+
+def _fused(
+    project: Project | None, index: Any, options: QueryOptions
+) -> tuple[Fused | None, list[str]]:
+    """What words are fused with, None for words alone; and what to say of that."""
+    from classmark.workbench.search.search import fused_for
+
+    if project is None:
+        if options.hybrid not in {None, "no"}:
+            raise Mistake("--hybrid needs the vectors of a project: import the file")
+        return None, []
+    spread = not isinstance(index, Index)
+
+    def look_up() -> IndexVectors | None:
+        from classmark.workbench.search.hybrid import index_vectors
+
+        return index_vectors(project, index)
+
+    fused, notes = fused_for(project, options.hybrid, look_up, spread=spread)
+    return fused, list(notes)
 
 
 def _prior(project: Project | None, options: QueryOptions) -> Any:

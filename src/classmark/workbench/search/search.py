@@ -422,7 +422,7 @@ def _ask_both(
     if options.explain is False:
         return hits, {}
     return hits, {
-        hit.id: _parts(question.explain(hit), several) | {MEANING: hit.meaning}
+        hit.id: {MEANING: hit.meaning} | _parts(question.explain(hit), several)
         for hit in hits
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,11 +22,13 @@ from classmark.workbench.search import clicks, rankers
 from classmark.workbench.search.index import open_project_index
 from classmark.workbench.search.links import chances
 from classmark.workbench.search.rankers import LEARNED, SERVED
+from classmark.workbench.search.search import fused_for
 from classmark.workbench.search.tune import Judgments, read_judged
 
 if TYPE_CHECKING:
     from classmark.index.index import Index
     from classmark.workbench.project import Project
+    from classmark.workbench.search.hybrid import IndexVectors
     from classmark.workbench.team.desk import Desk
     from classmark.workbench.team.jobs import Job
 
@@ -164,8 +166,9 @@ def train_ranker(
     parting = training.part_queries(
         list(judged.judged.queries), options.share, options.seed
     )
+    links, vectors = chances(project, index), _vectors(project, index)
     prepared = training.prepare(
-        judged.judged, parting, options.measure, chances(project, index)
+        judged.judged, parting, options.measure, links, vectors and vectors.usable
     )
     learned = training.learn(
         judged.judged,
@@ -176,6 +179,8 @@ def train_ranker(
         name=options.measure,
         preferences=judged.preferences,
     )
+    if vectors is not None and vectors.note:
+        judged = replace(judged, notes=(*judged.notes, vectors.note))
     facts = _facts(judged, learned, parting, options)
     place = project.rankers.next()
     save_reranker(_reranker(index, learned, options.learner, facts), place)
@@ -234,9 +239,9 @@ def evaluate_ranker(
     fresh = [q for q in judged.judged.queries if judged.texts[q] not in taught]
     if not fresh:
         raise Mistake("every query was learned from: give other judged queries")
-    held_out, links = judged.judged.only(fresh), chances(project, index)
+    held_out = judged.judged.only(fresh)
     runs = {
-        f"ranker {number}": _run(index, held_out, ranker, links)
+        f"ranker {number}": _run(project, index, held_out, ranker, f"ranker {number}")
         for number, ranker in opened.items()
     }
     runs |= served_by(project, index)(held_out)
@@ -251,7 +256,13 @@ def write_features(project: Project, judgments: Judgments, path: Path) -> Table:
     index = open_project_index(project)
     judged = judged_by_people(index, judgments)
     tuned = training.tune_models(judged.judged)
-    candidates = training.gather(judged.judged, tuned, pagerank=chances(project, index))
+    vectors = _vectors(project, index)
+    candidates = training.gather(
+        judged.judged,
+        tuned,
+        pagerank=chances(project, index),
+        dense=vectors and vectors.usable,
+    )
     rows = candidates.judged_rows()
     write_letor(rows, path)
     numbered: list[dict[str, Cell]] = [
@@ -260,29 +271,57 @@ def write_features(project: Project, judgments: Judgments, path: Path) -> Table:
     notes = [
         f"{len(rows):,} rows of {len(candidates.blocks)} queries in {path}",
         "not scaled: scale each feature within its query before learning",
+        *([vectors.note] if vectors and vectors.note else []),
         *judged.notes,
     ]
     return Table("Features", numbered, "; ".join(notes))
 
 
 def served_by(project: Project, index: Index) -> training.Rivals:
-    """Return the order that is in service now: a ranker's, or plain bm25."""
+    """Return the order that is in service now: a ranker's, or that of bm25.
+
+    With meaning beside its words where searches have it.
+    """
 
     def runs(judged: retrieval.JudgedQueries) -> dict[str, retrieval.Run]:
         current = project.rankers.current()
-        if current is None:
+        if current is not None:
+            ranker = open_reranker(current)
+            name = f"ranker {int(current.name)}, which is in service,"
+            return {SERVED: _run(project, index, judged, ranker, name)}
+        fused, _ = fused_for(project, None, lambda: _vectors(project, index))
+        if fused is None:
             return {SERVED: retrieval.run_queries(judged, ("bm25", {}))}
-        number, ranker = int(current.name), open_reranker(current)
-        ranker.require_fit_for(index, f"ranker {number}, which is in service,")
-        return {SERVED: _run(index, judged, ranker, chances(project, index))}
+        questions = retrieval.hybrid_questions(judged, fused.dense)
+        return {SERVED: retrieval.run_hybrid(questions, fused.weight)}
 
     return runs
 
 
+def _vectors(project: Project, index: Index) -> IndexVectors | None:
+    """The documents' vectors; None where the project has no source of them.
+
+    Vectors of one's own are no help, since queries have none.
+    """
+    if project.settings.meaning.source in {"none", "own"}:
+        return None
+    from classmark.workbench.search.hybrid import index_vectors
+
+    return index_vectors(project, index)
+
+
 def _run(
-    index: Index, judged: retrieval.JudgedQueries, ranker: Reranker, links: Any
+    project: Project,
+    index: Index,
+    judged: retrieval.JudgedQueries,
+    ranker: Reranker,
+    name: str,
 ) -> retrieval.Run:
-    features = ranker.features(index, links)
+    recipe = ranker.recipe
+    vectors = None if recipe.meaning is None else _vectors(project, index)
+    links = chances(project, index) if recipe.pagerank else None
+    dense = vectors and vectors.dense
+    features = rankers.ranker_features(ranker, index, name, links, dense)
     candidates = training.candidates_of(judged, features, ranker.first, ranker.depth)
     return candidates.run(list(judged.queries), ranker)
 

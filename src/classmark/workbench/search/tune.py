@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -28,11 +28,14 @@ from classmark.workbench.results import (
     WorkResult,
     as_result,
 )
+from classmark.workbench.search.index import open_project_index
 from classmark.workbench.search.runs import opened, opening_on
 from classmark.workbench.search.search import feedback_of, named_values
+from classmark.workbench.store.log import whoami
 
 if TYPE_CHECKING:
     from classmark.datasets.dataset import Dataset
+    from classmark.index.dense import DenseIndex
     from classmark.machines.cluster import Machines
     from classmark.workbench.project import Project
     from classmark.workbench.team.desk import Desk
@@ -43,13 +46,16 @@ REPORTS = Path("reports")
 MOST = 12  # lines in a plot
 MOST_SETTINGS = 2000  # that a job tries
 TUNING = "tune"  # the job
+MEANING_WEIGHT = "weight"  # as a parameter
 
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
     """What to try: a model, ``name=first:last:step`` for some parameters, a measure.
 
-    fixed : ``name=value`` for parameters that stay;  feedback : as ``search`` takes it.
+    fixed : ``name=value`` for parameters that stay;  feedback : as ``search`` takes it;
+    hybrid : the weight of meaning beside words is tried;  use : the best one becomes
+    the project's.
     """
 
     model: str = "bm25"
@@ -57,6 +63,8 @@ class Sweep:
     measure: str = "map"
     fixed: Sequence[str] = ()
     feedback: str | None = None
+    hybrid: bool = False
+    use: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,34 +117,82 @@ def _numbered(text: str, name: str) -> Numbered[str]:
 
 
 def tune(
-    judged: retrieval.JudgedQueries, plan: Sweep, plot: Path | None = None
+    judged: retrieval.JudgedQueries,
+    plan: Sweep,
+    plot: Path | None = None,
+    dense: DenseIndex | None = None,
 ) -> Evaluated:
-    """Try every setting; return the table, which names the best, and the plot."""
-    fixed = named_values(plan.fixed, worded("--set"))
-    grid, notes = retrieval.defined(plan.model, _grid(plan), fixed)
+    """Try every setting; return the table, which names the best, and the plot.
+
+    dense : the documents' vectors, where the weight of meaning is tried.
+    """
+    fixed, grid = named_values(plan.fixed, worded("--set")), _grid(plan)
+    feedback = None if plan.feedback is None else feedback_of(plan.feedback)
+    notes: list[str] = []
+    if dense is None:
+        grid, notes = retrieval.defined(plan.model, grid, fixed)
     path = plot or REPORTS / f"tune-{plan.model}-{'-'.join(grid)}.svg"
     require_svg(path)
-    trials = retrieval.sweep(
-        judged,
-        plan.model,
-        retrieval.settings_of(grid),
-        plan.measure,
-        fixed=fixed,
-        feedback=None if plan.feedback is None else feedback_of(plan.feedback),
-    )
+    if dense is None:
+        settings = retrieval.settings_of(grid)
+        trials = retrieval.sweep(
+            judged, plan.model, settings, plan.measure, fixed=fixed, feedback=feedback
+        )
+    else:
+        questions = retrieval.fused_questions(
+            judged.searcher, judged.queries, judged.texts, dense,
+            ((plan.model, fixed), None, None), feedback=feedback,
+        )  # fmt: skip
+        trials = retrieval.learn_weight(
+            judged, questions, grid[MEANING_WEIGHT], plan.measure
+        )
     best = retrieval.best_of(trials)
     rows: list[dict[str, Cell]] = [
         {**trial.parameters, plan.measure: trial.value} for trial in trials
     ]
     values = ", ".join(f"{name} = {value:g}" for name, value in best.parameters.items())
     table = Table(
-        f"{plan.model} on {judged.name}, {len(judged.queries)} queries",
+        f"{plan.model}{' and meaning' if dense else ''} on {judged.name}, "
+        f"{len(judged.queries)} queries",
         rows,
         "\n".join([f"best: {values} ({plan.measure} {best.value:.4f})", *notes]),
     )
     names = (next(iter(grid)), plan.measure)
     sweep_curve(_curves(trials, grid), path, table.title, names)
     return Evaluated(table, path)
+
+
+def tune_meaning(
+    project: Project | None,
+    judgments: Judgments,
+    plan: Sweep,
+    plot: Path | None = None,
+    users: Project | None = None,
+    who: str = "",
+) -> Evaluated:
+    """Learn the weight of meaning beside words from judged queries of a project.
+
+    With ``plan.use`` it becomes the setting, of the project or of ``users``, which
+    others have open.
+    """
+    if project is None:
+        raise Mistake("--hybrid needs the vectors of a project: give --project DIR")
+    from classmark.workbench.search.hybrid import Fusion, index_vectors, to_be_fused
+
+    with judged_in(project, None, judgments) as judged:
+        index = open_project_index(project)
+        wish = Fusion(None, required=True)
+        fused = to_be_fused(project, wish, lambda: index_vectors(project, index))
+        done = tune(judged, plan, plot, fused.dense)
+    table, more = done.table, list(fused.notes[1:])
+    best = max(table.rows, key=lambda row: float(row[plan.measure] or 0.0))
+    if plan.use:
+        weight = f"{best[MEANING_WEIGHT]:g}"
+        values = {"search.meaning_weight": weight}
+        (users or project).change_settings(values, who or whoami())
+        more.append(f"searches count meaning {weight} from now on")
+    note = "\n".join([table.note, *more])
+    return replace(done, table=replace(table, note=note))
 
 
 def start_tuning(desk: Desk, judgments: Judgments, plan: Sweep, who: str) -> Job:
@@ -150,8 +206,11 @@ def start_tuning(desk: Desk, judgments: Judgments, plan: Sweep, who: str) -> Job
 
     def work(project: Project) -> WorkResult:
         plot = project.folder / REPORTS / "tune.svg"
-        with judged_in(project, None, judgments) as judged:
-            table = tune(judged, plan, plot).table
+        if plan.hybrid:
+            table = tune_meaning(project, judgments, plan, plot, desk, who).table
+        else:
+            with judged_in(project, None, judgments) as judged:
+                table = tune(judged, plan, plot).table
         best = max(table.rows, key=lambda row: float(row[plan.measure] or 0.0))
         return as_result(table, {"best": best})
 
@@ -160,6 +219,15 @@ def start_tuning(desk: Desk, judgments: Judgments, plan: Sweep, who: str) -> Job
 
 def _grid(plan: Sweep) -> dict[str, list[float]]:
     grid = retrieval.grid_of(plan.parameters)
+    if plan.hybrid:
+        grid = grid or {MEANING_WEIGHT: list(retrieval.WEIGHTS)}
+        if list(grid) != [MEANING_WEIGHT]:
+            raise Mistake(
+                f"{worded('--hybrid')} tries the weight of meaning: "
+                f"{worded('give --parameter weight=0:4:0.5, or none')}"
+            )
+    elif plan.use:
+        raise Mistake("a model's parameters are given when searching: leave use out")
     if not grid:
         raise Mistake(f"no parameter to tune: {worded('give --parameter b=0:1:0.05')}")
     return grid

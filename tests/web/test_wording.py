@@ -41,10 +41,12 @@ ALONE_IN = {
     "workbench/learning/fit.py": {"--select chooses"},
     "workbench/search/index.py": {"name it with --project ", "index FILE --to "},
     "workbench/search/rankers.py": {"none yet"},
-    "workbench/search/tune.py": {"--dataset NAME, or a project", "--queries FILE and "},
+    "workbench/search/tune.py": {
+        "--dataset NAME, or a project", "--queries FILE and ", "--hybrid needs",
+    },
     "workbench/search/search.py": {
         "--model", "--weight", "--feedback", "--prior", "--ranker needs", "--workers",
-        "--set",
+        "--set", "--hybrid needs",
     },
 }  # fmt: skip
 

@@ -146,6 +146,10 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "--feedback": ("words of the first answers", "feedback"),
     "--prior": ("what links say:", "prior:"),
     "--model": ("a model", "model"),
+    "leave --workers and --on out, or give --hybrid no": (
+        "order by words alone",
+        "give hybrid no",
+    ),
     "--hybrid": ("words and meaning:", "hybrid:"),
     "classmark meaning compute computes what is missing": (
         "Settings, Meaning computes what is missing",

@@ -8,7 +8,8 @@ from classmark.problems import Mistake
 from classmark.workbench import meaning
 from classmark.workbench.project import Project
 from classmark.workbench.search import hybrid
-from classmark.workbench.search.index import index_project
+from classmark.workbench.search.index import index_project, open_project_index
+from classmark.workbench.search.runs import Measuring, Topics, measure_runs, run_topics
 from classmark.workbench.search.search import (
     MEANING,
     ProjectIndex,
@@ -16,10 +17,17 @@ from classmark.workbench.search.search import (
     log_results,
     search_in,
 )
+from classmark.workbench.search.tune import Judgments, Sweep, tune_meaning
 from classmark.workbench.settings import MeaningSettings, SearchSettings
 from concepts import STATIC, ConceptVectors, use_concepts
 from projects import new_project, records_of
 
+QUERIES = {"q1": "verdict", "q2": "nectar", "q3": "loaf", "q4": "judge"}
+GRADES = {
+    "q1": {"suit": 1.0, "tenant": 2.0}, "q2": {"hive": 1.0}, "q3": {"rye": 1.0},
+    "q4": {"tenant": 1.0},
+}  # fmt: skip
+JUDGED = Judgments(texts=QUERIES, grades=GRADES)
 ROWS = [
     {"id": "suit", "title": "A lawsuit", "text": "before the magistrate"},
     {"id": "tenant", "title": "Tenant", "text": "the tenant and the judge"},
@@ -161,10 +169,9 @@ def test_words_alone_need_no_vectors_and_stay_as_they_are(tmp_path, project):
 
 def test_a_query_of_ones_own_vectors_has_none(tmp_path):
     with opened(tmp_path / "own", computed=False) as project:
-        own = MeaningSettings("own")
-        place = meaning.vectors_folder(project.folder, own)
+        place = meaning.vectors_folder(project.folder, MeaningSettings("own"))
         texts = [project.text_of(record) for record in project.store.records()]
-        VectorFile(place, ConceptVectors()).compute(texts)
+        VectorFile.of_imported(place, 3).add(texts, ConceptVectors().encode(texts))
         project.change_settings({"meaning.source": "own"}, "me")
         results = search_in(project, "judge", QueryOptions())
         assert "your own, and a query has none" in results.note
@@ -213,3 +220,63 @@ def test_the_log_says_that_meaning_ranked(project):
     log_results(project, "verdict", results, QueryOptions())
     (row,) = project.store.run("SELECT ranker FROM impressions").fetchall()
     assert row[0] == "bm25+meaning"
+
+
+def test_a_run_is_by_words_and_meaning_and_measured(project, tmp_path):
+    topics, qrels = tmp_path / "topics.tsv", tmp_path / "judged.qrels"
+    topics.write_text("".join(f"{q}\t{text}\n" for q, text in QUERIES.items()))
+    lines = [f"{q} 0 {d} {g:g}\n" for q, row in GRADES.items() for d, g in row.items()]
+    qrels.write_text("".join(lines))
+    index, means = open_project_index(project), {}
+    for wish, name in (("no", "bm25"), (None, "bm25+meaning"), ("ranks", "bm25+m")):
+        path = tmp_path / f"{wish}.run"
+        options = QueryOptions(k=10, hybrid=wish, feedback=wish and "rm3")
+        table = run_topics(index, Topics(topics), path, options, project)
+        assert table.rows[0]["name"].startswith(f"classmark-{name}")
+        assert (hybrid.FUSED in table.note) == (wish != "no")
+        how = Measuring(("map",), plot=tmp_path / "plot.svg")
+        (row,) = measure_runs([path], qrels, how).runs.rows
+        means[wish] = row["map"]
+    assert means["no"] < 0.5
+    assert means[None] > 0.9
+    with pytest.raises(Mistake, match="--hybrid needs the vectors of a project"):
+        run_topics(index, Topics(topics), path, QueryOptions(hybrid="2"))
+
+
+def test_the_weight_is_learned_and_put_into_the_settings(project, tmp_path):
+    plan = Sweep(measure="ndcg@10", hybrid=True)
+    tuned = tune_meaning(project, JUDGED, plan, tmp_path / "t.svg")
+    values = {row["weight"]: row["ndcg@10"] for row in tuned.table.rows}
+    best = max(values, key=values.get)
+    assert values[0.0] < values[best]
+    assert f"best: weight = {best:g}" in tuned.table.note
+    assert project.settings.search == SearchSettings()
+    plan = Sweep("jm", ("weight=3,4",), "map", ("lambda=0.3",), "rm3", True, True)
+    tuned = tune_meaning(project, JUDGED, plan, tmp_path / "t.svg")
+    assert len(tuned.table.rows) == 2
+    assert "searches count meaning 3 from now on" in tuned.table.note
+    assert Project(project.folder).settings.search.meaning_weight == 3.0
+    assert search_in(project, "verdict", QueryOptions()).hits[0].score == 3.0
+
+
+@pytest.mark.parametrize(
+    ("plan", "said"),
+    [
+        (Sweep(parameters=("b=0,1",), hybrid=True), "tries the weight of meaning"),
+        (Sweep(parameters=("weight=-1,1",), hybrid=True), "give 0 or more"),
+        (Sweep(parameters=("b=0,1",), use=True), "leave use out"),
+    ],
+)
+def test_what_cannot_be_tuned_is_refused(project, tmp_path, plan, said):
+    with pytest.raises(Mistake, match=said):
+        tune_meaning(project, JUDGED, plan, tmp_path / "t.svg")
+
+
+def test_weights_are_of_a_project_with_vectors(tmp_path):
+    with pytest.raises(Mistake, match="give --project"):
+        tune_meaning(None, JUDGED, Sweep(hybrid=True))
+    with (
+        opened(tmp_path / "words", computed=False) as project,
+        pytest.raises(Mistake, match="no source of vectors"),
+    ):
+        tune_meaning(project, JUDGED, Sweep(hybrid=True))

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from classmark.formats.records import Record
 from classmark.index.dense import DenseIndex
 from classmark.index.fusion import dense_index
 from classmark.problems import Mistake, worded
 from classmark.storage import Generations, make_folder, open_folder, save
-from classmark.workbench.search.index import project_documents
+from classmark.workbench.meaning import document_texts
 
 if TYPE_CHECKING:
     from classmark.index.index import Index
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from classmark.workbench.project import Project
     from classmark.workbench.settings import SearchSettings
 
-FORMAT, VERSION = "classmark rows of vectors", 1
+FORMAT, VERSION = "classmark vectors by document", 1
 FOLDER = "vectors"  # beside the generations of the index
 NO, AUTO, WEIGHT, RANKS = "no", "auto", "weight", "ranks"
 MOST_MISSING = 0.1  # of the documents may lack a vector for ``auto`` to fuse
@@ -103,7 +103,8 @@ def index_vectors(project: Project, index: Index) -> IndexVectors | None:
         return None
     rows = _stored_rows(project, index, vectors)
     if rows is None:
-        dense = dense_index(index, _texts(project), vectors)
+        texts = chain.from_iterable(document_texts(project))
+        dense = dense_index(index, texts, vectors)
         _store_rows(project, index, vectors, dense)
     else:
         dense = DenseIndex(vectors.table, rows, source=vectors)
@@ -111,11 +112,6 @@ def index_vectors(project: Project, index: Index) -> IndexVectors | None:
     if len(alive):
         absent = absent[alive]
     return IndexVectors(dense, len(absent), int(absent.sum()))
-
-
-def _texts(project: Project) -> Iterator[tuple[str, str]]:
-    for document in project_documents(project, {}):
-        yield document.id, project.text_of(Record(document))
 
 
 def _state(project: Project, index: Index, vectors: VectorFile) -> dict[str, Any]:
@@ -214,9 +210,8 @@ def fused_with(
 
 
 def _spread() -> IndexVectors | None:
-    raise Mistake(
-        "machines search by words: leave --workers and --on out, or give --hybrid no"
-    )
+    remedy = worded("leave --workers and --on out, or give --hybrid no")
+    raise Mistake(f"machines search by words: {remedy}")
 
 
 def alone(problem: Mistake) -> str:
@@ -229,17 +224,16 @@ def to_be_fused(
 ) -> Fused:
     """The vectors to be fused with words, or a refusal with its remedy."""
     vectors, choose = project.meaning(), worded("(classmark meaning set SOURCE)")
+    if vectors is not None and vectors.imported:
+        raise Mistake(
+            f"the vectors are your own, and a query has none: choose others {choose}"
+        )
     found = look_up()
-    if vectors is None or found is None:
+    if found is None:
         raise Mistake(f"the project has no source of vectors: choose one {choose}")
     most = min(fusion.missing * found.documents, found.documents - 1)
     if found.missing and found.missing > most:
         raise Mistake(found.note)
-    if vectors.source is None:
-        raise Mistake(
-            "the vectors are your own, and a query has none: choose another source "
-            f"{choose}"
-        )
     notes = (FUSED, *([found.note] if found.missing else []))
     return Fused(found.dense, fusion.weight, fusion.required, notes)
 

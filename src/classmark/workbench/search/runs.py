@@ -134,13 +134,7 @@ def run_topics(
         run = run_hybrid(questions, fused.weight, options.k)
     lines = write_run(run, out, name=name)
     silent = [query for query, answers in run.items() if not answers]
-    if silent:
-        some = ", ".join(silent[:5]) + (", …" if len(silent) > 5 else "")
-        notes.append(f"nothing was found for {some}")
-    if project is not None and is_stale(project):
-        notes.append(stale_note())
-    if project is not None and options.ranker is None and project.rankers.current():
-        notes.append("the ranker in service was not asked: a run is a model's own")
+    notes += _notes_of_run(project, options, silent)
     row: dict[str, Cell] = {
         "run": str(out),
         "name": name,
@@ -149,6 +143,19 @@ def run_topics(
         "documents": lines,
     }
     return Table(f"Run of {topics.path.name}", [row], "; ".join(notes))
+
+
+def _notes_of_run(
+    project: Project | None, options: QueryOptions, silent: Sequence[str]
+) -> Iterator[str]:
+    """Which topics have no answer, and what else to know of the run."""
+    if silent:
+        some = ", ".join(silent[:5]) + (", …" if len(silent) > 5 else "")
+        yield f"nothing was found for {some}"
+    if project is not None and is_stale(project):
+        yield stale_note()
+    if project is not None and options.ranker is None and project.rankers.current():
+        yield "the ranker in service was not asked: a run is a model's own"
 
 
 def _fused(

@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from classmark.workbench import meaning
+from concepts import STATIC, use_concepts
 from projects import WORDS
 from web.conftest import program
 
@@ -209,3 +211,31 @@ def test_readers_see_rankers_and_no_buttons(app, desk):
     assert page.status_code == 200
     assert "Learned rankers" in page.text
     assert "Train" not in page.text
+
+
+def test_the_weight_of_meaning_is_learned(admin, desk, monkeypatch):
+    """By a call and from the page; the desk then searches with it."""
+    use_concepts(monkeypatch)
+    meaning.set_meaning(desk, STATIC)
+    meaning.compute(desk)
+    queries = {"q1": "apiary", "q2": "loaf"}
+    qrels = {"q1": {"bees-1": 1}, "q2": {"bread-1": 1}}
+    body = {"queries": queries, "qrels": qrels, "hybrid": True, "use": True}
+    job = finished(admin, desk, "/tune", body | {"parameters": {"weight": [0, 5]}})
+    assert job["result"]["best"]["weight"] == 5
+    assert desk.settings.search.meaning_weight == 5
+    refused = admin.post("/tune", body | {"parameters": {"b": "0,1"}})
+    assert "tries the weight of meaning" in refused.text
+
+
+def test_the_page_learns_the_weight_of_meaning(client, desk, monkeypatch):
+    assert "Learn what meaning counts" not in client.get("/settings/search").text
+    use_concepts(monkeypatch)
+    meaning.set_meaning(desk, STATIC)
+    meaning.compute(desk)
+    assert "Learn what meaning counts" in client.get("/settings/search").text
+    form = {"queries": "q1 apiary", "qrels": "q1 0 bees-1 1", "hybrid": "true"}
+    client.post("/settings/search/tune", data=form)
+    desk.jobs.wait(60)
+    page = client.get("/settings/search")
+    assert "Best: weight = " in page.text

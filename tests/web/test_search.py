@@ -5,7 +5,10 @@ import shutil
 
 import pytest
 
+from classmark.workbench import meaning
+from classmark.workbench.project import Project
 from classmark.workbench.search.clicks import read_impressions
+from concepts import use_concepts
 
 
 @pytest.fixture
@@ -119,3 +122,56 @@ def test_documents_that_came_since_are_told(client, desk):
     client.post("/search/index")
     desk.jobs.wait(60)
     assert 'value="later"' in client.get("/search?q=honey&k=50").text
+
+
+@pytest.fixture
+def meant(project_folder, monkeypatch):
+    """Let a few words of the notes have vectors before the desk is opened."""
+    use_concepts(monkeypatch)
+    with Project(project_folder) as project:
+        project.change_settings({"meaning.source": "static"}, "me")
+        meaning.compute(project)
+
+
+@pytest.mark.usefixtures("meant")
+def test_what_ranks_is_chosen_and_each_part_is_shown(client):
+    page = client.get("/search", params={"q": "apiary"})
+    assert "ranked by words and meaning" in page.text
+    assert re.search(r"words 0\.000 · meaning [12]\.\d+", page.text)
+    assert re.search(r"=.*?<b>\(meaning\)</b>", page.text, re.DOTALL)
+    assert re.search(r'value=""\s+checked> words and meaning', page.text)
+    page = client.get("/search", params={"q": "apiary", "hybrid": "no"})
+    assert "Nothing was found" in page.text
+    assert re.search(r'value="no" checked> words alone', page.text)
+    assert "also documents without the word" in client.get("/search").text
+    page = client.get("/search", params={"q": "#sum(honey)"})
+    assert "ranked by words alone" in page.text
+
+
+def test_words_alone_offer_no_choice(client):
+    page = client.get("/search", params={"q": "honey"})
+    assert "words alone" not in page.text
+    assert "meaning" not in page.text
+
+
+@pytest.mark.usefixtures("meant")
+def test_calls_say_what_words_and_meaning_add(reader):
+    answer = reader.post("/search", {"query": "apiary honey"}).json()
+    assert answer["meaning"]
+    for hit in answer["hits"]:
+        assert hit["words"] + hit["meaning"] == pytest.approx(hit["score"])
+    answer = reader.post("/search", {"query": "honey", "hybrid": "no"}).json()
+    assert not answer["meaning"]
+    assert answer["hits"][0]["meaning"] is None
+    refused = reader.post("/search", {"query": "#sum(honey)", "hybrid": "weight"})
+    assert refused.status_code == 400
+    state = reader.get("/search").json()
+    assert (state["meaning"], state["hybrid"]) == (True, "auto")
+
+
+def test_calls_name_the_remedy_in_their_words(reader):
+    refused = reader.post("/search", {"query": "honey", "hybrid": "weight"})
+    assert refused.status_code == 400
+    assert "PUT /meaning" in refused.text
+    refused = reader.post("/search", {"query": "honey", "hybrid": "much"})
+    assert "hybrid: 'much': write no" in refused.text

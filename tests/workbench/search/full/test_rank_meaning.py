@@ -40,6 +40,9 @@ GRADES = {
     for query in QUERIES
 }
 JUDGED = Judgments(texts=QUERIES, grades=GRADES)
+OTHERS = Judgments(
+    texts={"new": "note verdict judge"}, grades={"new": GRADES["law-court"]}
+)
 HOW = RankerTraining(prices=(0.1,), force=True)
 
 
@@ -52,9 +55,7 @@ def project(tmp_path, monkeypatch):
         yield project
 
 
-def test_a_ranker_learns_meaning_and_refuses_other_vectors(
-    project, tmp_path, monkeypatch
-):
+def test_a_ranker_learns_meaning(project, tmp_path):
     trained = train_ranker(project, JUDGED, HOW)
     ranker = open_ranker(project, trained.number)
     assert ranker.names[-1] == "meaning"
@@ -83,19 +84,19 @@ def test_a_ranker_learns_meaning_and_refuses_other_vectors(
     features = write_features(project, JUDGED, path)
     assert features.rows[-1]["feature"] == "meaning"
     assert read_letor(path).rows.shape[1] == len(ranker.names)
-    others = Judgments(
-        texts={"new": "note verdict judge"}, grades={"new": GRADES["law-court"]}
-    )
-    compared = evaluate_ranker(project, others, [trained.number])
+    compared = evaluate_ranker(project, OTHERS, [trained.number])
     assert compared.rows[0]["ndcg@10"] > 0.5
 
+
+def test_a_ranker_refuses_other_vectors(project, monkeypatch):
+    trained = train_ranker(project, JUDGED, HOW)
     other = ConceptVectors()
     other.digest = "another"
     use_concepts(monkeypatch, other)
     project.change_settings({"meaning.model": "another"}, "me")
     for act in (
         lambda: search_in(project, "note judge", QueryOptions()),
-        lambda: evaluate_ranker(project, others, [trained.number]),
+        lambda: evaluate_ranker(project, OTHERS, [trained.number]),
         lambda: train_ranker(project, JUDGED, HOW),
     ):
         with pytest.raises(

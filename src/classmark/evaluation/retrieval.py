@@ -166,7 +166,7 @@ def hybrid_questions(
 
 
 def fused_questions(
-    searcher: Searcher,
+    searcher: BaseSearcher,
     queries: Mapping[str, Sequence[str]],
     texts: Mapping[str, str],
     dense: DenseIndex,

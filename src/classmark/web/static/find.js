@@ -128,6 +128,7 @@ const KEYS = {
 document.addEventListener("keydown", (event) => {
   const typing = event.target.matches("input:not([type=checkbox], [type=radio]), textarea, select");
   if (typing || event.altKey || event.metaKey || document.querySelector("dialog[open]")) return;
+  if (event.target.matches("[type=radio]") && event.key.startsWith("Arrow")) return; // the next choice
   if (event.ctrlKey) {
     if (event.key === "z") { event.preventDefault(); if (!busy) press("u"); }
     return;

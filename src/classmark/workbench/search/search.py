@@ -494,9 +494,12 @@ def _shown(
         text = () if document is None else snippet_of(document, terms, analyzer)
         heading = snippet(title or hit.id, terms, analyzer, whole=True)
         mine = parts.get(hit.id, {})
-        both = {name: getattr(hit, name, None) for name in ("words", "meaning")}
         shown.append(
-            DocumentHit(rank, hit.id, title, hit.score, mine, text, heading, **both)
+            DocumentHit(
+                rank, hit.id, title, hit.score, mine, text, heading,
+                words=getattr(hit, "words", None),
+                meaning=getattr(hit, "meaning", None),
+            )  # fmt: skip
         )
     return tuple(shown)
 

@@ -205,6 +205,15 @@ def test_rows_are_stored_beside_the_index_and_follow_it(project, monkeypatch):
     assert "new" in ids(search_in(project, "verdict", QueryOptions()))
 
 
+def test_vectors_computed_anew_in_another_order_are_looked_up_anew(project):
+    first = search_in(project, "verdict", QueryOptions())
+    texts = [project.text_of(record) for record in project.store.records()]
+    meaning.drop(project)
+    meaning.set_meaning(project, STATIC)
+    project.meaning().compute(texts[::-1])
+    assert search_in(project, "verdict", QueryOptions()) == first
+
+
 def test_an_open_index_notices_vectors_that_come(tmp_path, monkeypatch):
     monkeypatch.setattr(hybrid, "PATIENCE", 0)
     with opened(tmp_path / "late", computed=False, meaning=STATIC) as project:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 
@@ -115,11 +116,13 @@ def index_vectors(project: Project, index: Index) -> IndexVectors | None:
 
 
 def _state(project: Project, index: Index, vectors: VectorFile) -> dict[str, Any]:
-    """What the rows depend on."""
+    """What the rows depend on; keys : which text each vector is of, in their order."""
+    keys = vectors.folder / "keys"
     return {
         "generation": index.generation,
         "digest": vectors.digest,
         "vectors": len(vectors),
+        "keys": crc32(keys.read_bytes()) if keys.exists() else 0,
         "fields": list(project.settings.text.fields),
     }
 

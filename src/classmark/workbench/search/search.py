@@ -496,7 +496,13 @@ def _shown(
         mine = parts.get(hit.id, {})
         shown.append(
             DocumentHit(
-                rank, hit.id, title, hit.score, mine, text, heading,
+                rank,
+                hit.id,
+                title,
+                hit.score,
+                mine,
+                text,
+                heading,
                 words=getattr(hit, "words", None),
                 meaning=getattr(hit, "meaning", None),
             )  # fmt: skip

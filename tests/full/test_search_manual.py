@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from crawls import town, write
+from projects import new_library
 
 PAGE = (Path(__file__).parents[2] / "docs" / "search.md").read_text()
 
@@ -47,6 +48,27 @@ def test_the_commands_run(monkeypatch, capsys, tmp_path):
         assert shown[line].startswith("  1. "), line
     assert Path("comparison.svg").exists()
     assert len(Path("lm.run").read_text().splitlines()) > 2
+
+
+@pytest.mark.needs("wordllama")
+def test_the_commands_of_meaning_run(monkeypatch, capsys, tmp_path):
+    """With the extra's own table; a word is found that no document has."""
+    from classmark.cli.main import main
+
+    new_library(tmp_path / "library", indexed=True)
+    shown = []
+    for line in "".join(blocks("console")).splitlines():
+        words = shlex.split(line.removeprefix("$ "), comments=True)
+        monkeypatch.setattr(sys, "argv", words)
+        with pytest.raises(SystemExit) as stop:
+            main()
+        assert not stop.value.code, line
+        shown.append(capsys.readouterr().out)
+    *_, first, second, third, tuned = shown
+    assert "(meaning) +" in first
+    assert "ranked by words and meaning" in second
+    assert "meaning" not in third
+    assert "best: weight = " in tuned
 
 
 def test_the_refusal_is_as_shown():

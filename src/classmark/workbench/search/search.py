@@ -494,19 +494,9 @@ def _shown(
         text = () if document is None else snippet_of(document, terms, analyzer)
         heading = snippet(title or hit.id, terms, analyzer, whole=True)
         mine = parts.get(hit.id, {})
-        shown.append(
-            DocumentHit(
-                rank,
-                hit.id,
-                title,
-                hit.score,
-                mine,
-                text,
-                heading,
-                words=getattr(hit, "words", None),
-                meaning=getattr(hit, "meaning", None),
-            )  # fmt: skip
-        )
+        one = DocumentHit(rank, hit.id, title, hit.score, mine, text, heading)
+        words, meaning = getattr(hit, "words", None), getattr(hit, "meaning", None)
+        shown.append(replace(one, words=words, meaning=meaning))
     return tuple(shown)
 
 

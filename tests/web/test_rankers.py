@@ -239,3 +239,21 @@ def test_the_page_learns_the_weight_of_meaning(client, desk, monkeypatch):
     desk.jobs.wait(60)
     page = client.get("/settings/search")
     assert "Best: weight = " in page.text
+
+
+def test_where_a_ranker_orders_nothing_else_is_offered(
+    client, admin, desk, monkeypatch
+):
+    use_concepts(monkeypatch)
+    meaning.set_meaning(desk, STATIC)
+    meaning.compute(desk)
+    assert "words alone" in client.get("/search", params={"q": "apiary honey"}).text
+    finished(admin, desk, "/rankers", QUICK | {"force": True})
+    page = client.get("/search", params={"q": "apiary honey"})
+    assert "ordered by ranker 1" in page.text
+    assert "words alone" not in page.text
+    page = client.get("/search", params={"q": "apiary honey", "ranker": "none"})
+    assert "ranked by words and meaning" in page.text
+    assert "words alone" in page.text
+    importance = client.get("/settings/search/rankers/1").text
+    assert "meaning" in importance

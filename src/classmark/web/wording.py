@@ -150,7 +150,7 @@ WORDS: Mapping[str, tuple[str, str]] = {
         "order by words alone",
         "give hybrid no",
     ),
-    "--hybrid": ("words and meaning:", "hybrid:"),
+    "--hybrid": ("the choice of words and meaning", "hybrid"),
     "classmark meaning compute computes what is missing": (
         "Settings, Meaning computes what is missing",
         "POST /meaning/compute computes what is missing",

@@ -310,10 +310,13 @@ def contest(task: Problem, *, grids: bool = True) -> Iterator[dict[str, Any]]:
 
 def tried_settings() -> Iterator[dict[str, Any]]:
     """What ``explore`` tries; price : of all groups of a label of a document."""
-    for price, center, prior in product((0.1, 0.3, 1.0), (0, 5, 12), (0, 0.3)):
-        yield {"loss": "dom", "price": price, "center": center, "prior": prior}
-    for loss, price, center in product(("dis", "dme"), (0.3, 1.0), (0, 5)):
-        yield {"loss": loss, "price": price, "center": center, "prior": 0.3}
+    tried = [("dom", *each) for each in product((0.1, 0.3, 1.0), (0, 5), (0, 0.3))]
+    tried += [("dom", 0.3, 12, 0.3), ("dme", 1.0, 5, 0.3)]
+    tried += [
+        ("dis", 1.0, center, prior) for center, prior in ((0, 0.3), (5, 0.3), (5, 0))
+    ]
+    for loss, price, center, prior in tried:
+        yield {"loss": loss, "price": price, "center": center, "prior": prior}
 
 
 def explored(task: Problem, setting: dict[str, Any]) -> dict[str, Any]:

@@ -334,7 +334,7 @@ class TaxonomyRanker(LinearRanker):
     @property
     def kept_as(self) -> tuple[str, dict[str, Any]]:
         """It is saved and opened as the ranker inside."""
-        return "plm", self.simple.get_params()
+        return "plm", self.simple.kept_as[1]
 
     def _ranker(self, setting: PriceSetting | None = None) -> PreferenceRanker:
         """A ranker for the same problem, around the smoothed prototypes."""

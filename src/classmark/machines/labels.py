@@ -187,7 +187,7 @@ def fit_blocks(
     spans = [
         (low, min(low + size, levels.width)) for low in range(0, levels.width, size)
     ]
-    parameters = ranker.get_params(deep=False) | {"n_jobs": 1}
+    parameters = ranker.kept_as[1] | {"n_jobs": 1}
     lock = try_lock(folder)
     if lock is None:
         raise Mistake(

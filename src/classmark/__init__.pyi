@@ -100,6 +100,7 @@ from classmark.rankers.linear import LogLinearRanker as LogLinearRanker
 from classmark.rankers.linear import Rocchio as Rocchio
 from classmark.rankers.online import MMP as MMP
 from classmark.rankers.online import CategoryPerceptron as CategoryPerceptron
+from classmark.rankers.auto import PreferenceSetting as PreferenceSetting
 from classmark.rankers.preference import PreferenceRanker as PreferenceRanker
 from classmark.rankers.text_ranker import LiveTextRanker as LiveTextRanker
 from classmark.rankers.text_ranker import ScoreParts as ScoreParts

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 AUTO = "auto"
 
 
-class Setting(NamedTuple):
+class PreferenceSetting(NamedTuple):
     """What a problem is made of: see ``PreferenceRanker``; prior : 0 for none."""
 
     loss: Loss
@@ -32,12 +32,12 @@ class Setting(NamedTuple):
     tol: float
 
 
-PAPER = Setting("dom", 1.0, None, 0.0, 1e-3)
+PAPER = PreferenceSetting("dom", 1.0, None, 0.0, 1e-3)
 
 
-def stated(ranker: PreferenceRanker) -> Setting:
+def stated(ranker: PreferenceRanker) -> PreferenceSetting:
     """What the parameters say, and as in the paper what they leave open."""
-    values = {name: getattr(ranker, name) for name in Setting._fields}
+    values = {name: getattr(ranker, name) for name in PreferenceSetting._fields}
     given = {
         name: value
         for name, value in values.items()
@@ -58,7 +58,7 @@ LEARNED, JUDGED = 20_000, 2000  # documents of a trial at most: to learn, held o
 SCORES = 50_000_000  # of documents held out, at most
 
 
-def chosen(ranker: PreferenceRanker, rows: Rows, labels: Rows) -> Setting:
+def chosen(ranker: PreferenceRanker, rows: Rows, labels: Rows) -> PreferenceSetting:
     """The setting for documents (n, features) with labels (n, k).
 
     What the parameters say stays. Else: center 5; prior 0.3 where documents have 1.5
@@ -81,7 +81,7 @@ def chosen(ranker: PreferenceRanker, rows: Rows, labels: Rows) -> Setting:
     if prior == AUTO:
         prior = PRIOR * float(own >= SEVERAL and dense and not ranker.thresholds)
     tol = TOL if ranker.tol is None else ranker.tol
-    pairs = Setting("dis", PAIR_PRICE / others, center, prior or 0.0, tol)
+    pairs = PreferenceSetting("dis", PAIR_PRICE / others, center, prior or 0.0, tol)
     if loss == "dis":
         return pairs
     share = own / others if loss == "dme" else 1.0
@@ -94,8 +94,8 @@ def chosen(ranker: PreferenceRanker, rows: Rows, labels: Rows) -> Setting:
 
 
 def _best(
-    ranker: PreferenceRanker, tried: list[Setting], rows: Rows, labels: Rows
-) -> Setting:
+    ranker: PreferenceRanker, tried: list[PreferenceSetting], rows: Rows, labels: Rows
+) -> PreferenceSetting:
     """The first of the settings, or one that ranks documents held out clearly better.
 
     Each in turn takes the place of the best before it where its average precision is
@@ -107,7 +107,7 @@ def _best(
     held_out = held_out[: min(JUDGED, SCORES // labels.width)]
     training = take(rows, learned), take(labels, learned)
     truth, documents = take(labels, held_out), take(rows, held_out)
-    precision: dict[Setting, Any] = {}
+    precision: dict[PreferenceSetting, Any] = {}
     for loss in dict.fromkeys(setting.loss for setting in tried):
         alike = [setting for setting in tried if setting.loss == loss]
         fresh = type(ranker)(**params | alike[0]._asdict())

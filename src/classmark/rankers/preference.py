@@ -39,7 +39,7 @@ from classmark.preferences.labels import (
     relevant,
 )
 from classmark.problems import Mistake
-from classmark.rankers.auto import AUTO, Setting, chosen, stated
+from classmark.rankers.auto import AUTO, PreferenceSetting, chosen, stated
 from classmark.rankers.linear import Evidence, LiveRanker, Rocchio, Words
 from classmark.solvers.ascent import Solution, ascend
 from classmark.solvers.hinge import Similarity, features_of, kernel_of
@@ -145,10 +145,10 @@ class PreferenceRanker(LiveRanker):
     thresholds: str | None = None
     live_: LiveDual | None = None
     problem_: Problem | None = None
-    setting_: Setting | None = None
+    setting_: PreferenceSetting | None = None
 
     @property
-    def _how(self) -> Setting:
+    def _how(self) -> PreferenceSetting:
         """What is learned with: as ``fit`` has chosen, or as the parameters say."""
         return self.setting_ or stated(self)
 
@@ -210,7 +210,7 @@ class PreferenceRanker(LiveRanker):
         self.problem_, self.live_ = problem, None
         return self
 
-    def chosen(self, rows: Rows, Y: Any) -> Setting:
+    def chosen(self, rows: Rows, Y: Any) -> PreferenceSetting:
         """The setting for documents and labels, grades or graphs: given, or chosen."""
         if self.C is not None or self.kernel is not None or self._loss == "svm":
             return stated(self)

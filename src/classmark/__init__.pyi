@@ -93,6 +93,7 @@ from classmark.preferences.graph import decompose as decompose
 from classmark.preferences.labels import click_preferences as click_preferences
 from classmark.preferences.labels import number_labels as number_labels
 from classmark.problems import Mistake as Mistake
+from classmark.rankers.auto import PreferenceSetting as PreferenceSetting
 from classmark.rankers.calibration import Calibrator as Calibrator
 from classmark.rankers.linear import Evidence as Evidence
 from classmark.rankers.linear import LinearRanker as LinearRanker
@@ -100,7 +101,6 @@ from classmark.rankers.linear import LogLinearRanker as LogLinearRanker
 from classmark.rankers.linear import Rocchio as Rocchio
 from classmark.rankers.online import MMP as MMP
 from classmark.rankers.online import CategoryPerceptron as CategoryPerceptron
-from classmark.rankers.auto import PreferenceSetting as PreferenceSetting
 from classmark.rankers.preference import PreferenceRanker as PreferenceRanker
 from classmark.rankers.text_ranker import LiveTextRanker as LiveTextRanker
 from classmark.rankers.text_ranker import ScoreParts as ScoreParts

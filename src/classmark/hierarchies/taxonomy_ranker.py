@@ -292,8 +292,9 @@ class TaxonomyRanker(LinearRanker):
         labels = self._labelled(rows, Y)
         setting = first._chosen(rows, labels)  # noqa: SLF001 (a copy of this one)
         for ranker in first._ranker(setting).path(rows, labels, Cs):  # noqa: SLF001
-            fitted = copy(first).set_params(C=ranker.C)
-            fitted.setting_, fitted.ranker_ = setting._replace(C=ranker.C), ranker
+            C: float = ranker.kept_as[1]["C"]
+            fitted = copy(first).set_params(C=C)
+            fitted.setting_, fitted.ranker_ = setting._replace(C=C), ranker
             yield fitted
 
     def decision_function(self, X: Any) -> Floats:

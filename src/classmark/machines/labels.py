@@ -67,7 +67,8 @@ def learn_block(span: Span, folder: str, parameters: dict[str, Any]) -> None:
         rows_in(saved.arrays, name, saved.settings[name]) for name in ("rows", "levels")
     )
     ranker = PreferenceRanker(**parameters)
-    ranker.C *= _share(levels, span) if ranker.class_weight else 1.0
+    share = _share(levels, span) if ranker.class_weight else 1.0
+    ranker.set_params(C=share * parameters["C"])
     ranker.fit(rows, keep_columns(levels, np.arange(*span)))
     seconds, objective, dual = ranker.trace_[-1]
     thresholds = {"thresholds": np.asarray(ranker.thresholds_)}

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from classmark.arrays import Rows, take
-from classmark.corpus.documents import folds
 from classmark.measures.categories import category_ranking_per_document
 from classmark.preferences.graph import Loss
-from classmark.validation import byte_size
+from classmark.validation import byte_size, generator
 
 if TYPE_CHECKING:
     from classmark.rankers.preference import PreferenceRanker
@@ -53,7 +52,6 @@ PAIR_PRICE = 1.0  # the same where each pair of labels is priced alone ("dis")
 SEVERAL = 1.5  # labels per document: from there on, a prior, and "dis" is tried
 MANY = 8.0  # labels per document: from there on, "dis" without trial
 ENOUGH = 200  # documents with labels: with fewer, nothing is held out
-FOLDS = 3
 LEARNED, JUDGED = 20_000, 2000  # documents of a trial at most: to learn, held out
 SCORES = 50_000_000  # of documents held out, at most
 
@@ -72,12 +70,12 @@ def chosen(ranker: PreferenceRanker, rows: Rows, labels: Rows) -> PreferenceSett
     own = labels.nnz / max(n_documents, 1)
     others = max(labels.width - own, 1.0)
     loss = ranker.loss if ranker.loss != AUTO else "dis" if own >= MANY else "dom"
-    center = CENTER if ranker.center == AUTO else ranker.center
+    center: Any = CENTER if ranker.center == AUTO else ranker.center
     size = rows.width * labels.width * rows.values.itemsize
     dense = size <= byte_size(ranker.memory)
     if not dense and ranker.loss == AUTO:
         loss = "dom"
-    prior = ranker.prior
+    prior: Any = ranker.prior
     if prior == AUTO:
         prior = PRIOR * float(own >= SEVERAL and dense and not ranker.thresholds)
     tol = TOL if ranker.tol is None else ranker.tol
@@ -102,19 +100,21 @@ def _best(
     higher by more than the standard error of the difference.
     """
     params = ranker.get_params(deep=False)
-    learned, held_out = next(folds(len(rows), FOLDS, random_state=ranker.random_state))
-    learned = learned[:LEARNED]
-    held_out = held_out[: min(JUDGED, SCORES // labels.width)]
+    order = generator(ranker.random_state).permutation(len(rows))
+    third = -(-len(rows) // 3)
+    held_out = np.sort(order[: min(third, JUDGED, SCORES // labels.width)])
+    learned = np.sort(order[third : third + LEARNED])
     training = take(rows, learned), take(labels, learned)
     truth, documents = take(labels, held_out), take(rows, held_out)
     precision: dict[PreferenceSetting, Any] = {}
     for loss in dict.fromkeys(setting.loss for setting in tried):
-        alike = [setting for setting in tried if setting.loss == loss]
+        alike = sorted(setting for setting in tried if setting.loss == loss)
         fresh = type(ranker)(**params | alike[0]._asdict())
-        for fitted in fresh.path(*training, [setting.C for setting in alike]):
+        path = fresh.path(*training, [setting.C for setting in alike])
+        for setting, fitted in zip(alike, path, strict=True):
             scores = fitted.decision_function(documents)
             measured = category_ranking_per_document(scores, truth)
-            precision[fitted.setting_] = measured["average_precision"]
+            precision[setting] = measured["average_precision"]
     best = tried[0]
     for setting in tried[1:]:
         gain = precision[setting] - precision[best]

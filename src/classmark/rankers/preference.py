@@ -489,9 +489,9 @@ class PreferenceRanker(LiveRanker):
             tau: Any = problem.tau  # type: ignore[union-attr]
             self.thresholds_ = np.broadcast_to(tau, problem.W.shape[1:]).copy()
         if prior:
-            first = weights[:1]
-            first = first.toarray() if self.store_ == "sparse" else first
-            self.thresholds_ = less_prior(self.thresholds_, prior, np.ravel(first))
+            first: Any = weights[:1]
+            row = np.ravel(first.toarray() if self.store_ == "sparse" else first)
+            self.thresholds_ = less_prior(self.thresholds_, prior, row)
         if self.kernel is not None and not isinstance(problem, SparseDual):
             self.dual_coef_ = problem.coefficients()
 

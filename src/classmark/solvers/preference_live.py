@@ -407,7 +407,8 @@ def less_prior(tau: Floats | None, prior: float, weights: Any) -> Floats | None:
     """
     if not prior:
         return tau
-    return (0.0 if tau is None else tau) - float(prior) * weights.astype(np.float64)
+    ahead: Floats = float(prior) * weights.astype(np.float64)
+    return -ahead if tau is None else tau - ahead
 
 
 LIVE = tuple(name for name in CODES if name != "svm")

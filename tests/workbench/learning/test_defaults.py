@@ -70,7 +70,7 @@ def test_a_training_with_a_prior_learns_from_every_decision(folder):
         learner = open_learner(project)
         assert learner.ranker.dual.prior == 0.3
         record = next(iter(project.store.records()))
-        say(project, record.id, sorted(record.labels)[0])
+        say(project, record.id, min(record.labels))
         assert rebuild(project).rows[0]["difference"] == 0.0
 
 

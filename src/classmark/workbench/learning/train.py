@@ -449,8 +449,8 @@ def _written_out(
         return replace(used, passes=ranker.passes, average=average, loss=loss)
     if isinstance(ranker.simple, PreferenceRanker):
         how = ranker.simple.kept_as[1]
-        values = {name: how[name] or 0.0 for name in ("C", "center", "prior")}
-        return replace(used, loss=how["loss"], **values)
+        center, prior = how["center"] or 0.0, how["prior"] or 0.0
+        return replace(used, loss=how["loss"], C=how["C"], center=center, prior=prior)
     price = getattr(ranker, "C", None)
     return used if price is None else replace(used, C=price)
 

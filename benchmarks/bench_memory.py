@@ -49,9 +49,9 @@ def measured(name: str, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> str:
     """Return a row of the table."""
     X.sort_indices()
     data = sum(part.nbytes for M in (X, Y) for part in (M.data, M.indices, M.indptr))
-    PreferenceRanker(tol=0.5).fit(X[:50], Y[:50])
+    PreferenceRanker(C=1.0, tol=0.5).fit(X[:50], Y[:50])
     tracemalloc.start()
-    ranker = PreferenceRanker(tol=1e-2).fit(X, Y)
+    ranker = PreferenceRanker(C=1.0, tol=1e-2).fit(X, Y)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     W = ranker.weights_.nbytes

@@ -85,7 +85,7 @@ def threads(repeats: int) -> list[dict[str, Any]]:
     for _ in range(repeats + 1):
         for count, wall in walls.items():
             started = time.perf_counter()
-            ranker = PreferenceRanker(n_jobs=count, tol=1e-2).fit(X, Y)
+            ranker = PreferenceRanker(C=1.0, n_jobs=count, tol=1e-2).fit(X, Y)
             wall.append(time.perf_counter() - started)
             gaps[count] = (ranker.duality_gap_, ranker.n_iter_)
     one = float(np.median(walls[1][1:]))

@@ -259,7 +259,7 @@ def contestants(problem: Problem, folder: Path) -> dict[str, Contestant]:
         "PECOS, one-vs-all": pecos_contestant(problem),
         "omikuji": omikuji_contestant(problem, folder),
         "Crammer–Singer, preference ranker": numbered(
-            problem, lambda: PreferenceRanker(tol=1e-2)
+            problem, lambda: PreferenceRanker(C=1.0, tol=1e-2)
         ),
         "centroids": prototypes(problem, 0.0, 0.0),
         "centroids, smoothed": prototypes(problem, 0.5, 0.0),

@@ -140,8 +140,8 @@ def compare(split: Split, Cs: Sequence[float] = CS, n_folds: int = 5) -> Curves:
     rows = [
         Row(
             name,
-            ranker.C,
-            ranker.center,
+            ranker.kept_as[1]["C"],
+            ranker.kept_as[1]["center"],
             category_ranking(scores[name], split.test_labels),
             precision_at_rank(scores[name], split.test_labels).tolist(),
             chances(found[name], found[BASELINE]),

@@ -99,6 +99,7 @@ from classmark.preferences.graph import decompose as decompose
 from classmark.preferences.labels import click_preferences as click_preferences
 from classmark.preferences.labels import number_labels as number_labels
 from classmark.problems import Mistake as Mistake
+from classmark.rankers.auto import PreferenceSetting as PreferenceSetting
 from classmark.rankers.calibration import Calibrator as Calibrator
 from classmark.rankers.linear import Evidence as Evidence
 from classmark.rankers.linear import LinearRanker as LinearRanker

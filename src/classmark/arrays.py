@@ -385,16 +385,17 @@ def keep_values(rows: Rows, mask: Bools) -> Rows:
     return Rows(counted[rows.starts], rows.columns[mask], rows.values[mask], rows.width)
 
 
-def with_constant(rows: Rows, value: float) -> Rows:
-    """One more column, the last, holding the same value in every row.
+def with_constant(rows: Rows, value: float, *, first: bool = False) -> Rows:
+    """One more column, the last or the first, holding the same value in every row.
 
     >>> with_constant(rows_from([[0.0, 2.0]]), -1.0).to_scipy().toarray().tolist()
     [[0.0, 2.0, -1.0]]
     """
-    ends = rows.starts[1:]
+    places = rows.starts[:-1] if first else rows.starts[1:]
+    columns = rows.columns + np.uint32(first)
     return Rows(
         rows.starts + np.arange(len(rows) + 1),
-        np.insert(rows.columns, ends, rows.width).astype(np.uint32),
-        np.insert(rows.values, ends, value),
+        np.insert(columns, places, 0 if first else rows.width).astype(np.uint32),
+        np.insert(rows.values, places, value),
         rows.width + 1,
     )

@@ -31,7 +31,7 @@ def shelf(run, tmp_path, monkeypatch):
 
 
 def test_vectors_are_computed_and_found_by(shelf):
-    out = shelf("search", "verdict")
+    out = " ".join(shelf("search", "verdict").split())
     assert "nothing was found" in out
     assert "2 of 2 documents have no vector yet: classmark meaning compute" in out
     err = shelf("search", "verdict", "--hybrid", "weight", code=2)

@@ -409,7 +409,7 @@ def test_what_cannot_start_is_refused_with_the_reason():
         LiveTextRanker.start(taught().model, TEXTS)
     with pytest.raises(Mistake, match="loss 'svm' cannot learn"):
         ranker(loss="svm")
-    with pytest.raises(Mistake, match="center and class_weight"):
+    with pytest.raises(Mistake, match="center, prior and class_weight"):
         ranker(center=5.0)
     with pytest.raises(Mistake, match="loss is a function"):
         ranker(loss=len)

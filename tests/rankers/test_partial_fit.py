@@ -39,13 +39,13 @@ def graphs(Y):
 def value(ranker, X, Y):
     """Compute the primal objective of a ranker's weights, edge by edge."""
     tau = 0.0 if ranker.thresholds_ is None else ranker.thresholds_[0]
-    return slow.objective(ranker.weights_, tau, X, Y, ranker.loss, ranker.C)
+    return slow.objective(ranker.weights_, tau, X, Y, ranker.loss, ranker.C or 1.0)
 
 
 @pytest.mark.parametrize("loss", MAPPINGS)
 def test_one_by_one_with_visits_meets_the_batch(loss):
     X, Y = collection()
-    batch = PreferenceRanker(loss, tol=1e-5).fit(X, indicator(Y))
+    batch = PreferenceRanker(loss, 1.0, tol=1e-5).fit(X, indicator(Y))
     ranker = PreferenceRanker(loss, revisits=50)
     for part in (slice(0, 5), slice(5, 24)):
         ranker.partial_fit(X[part], Y[part], n_labels=K)
@@ -66,7 +66,7 @@ def test_a_function_as_mapping_is_heeded():
         PreferenceRanker("dis").partial_fit(X, graphs(Y)),
         PreferenceRanker(alone).partial_fit(X, graphs(Y)),
         PreferenceRanker(alone).partial_fit(X, Y, n_labels=K),
-        PreferenceRanker(alone, tol=1e-5).fit(X, graphs(Y)),
+        PreferenceRanker(alone, 1.0, tol=1e-5).fit(X, graphs(Y)),
     ]
     for ranker in rankers[:3]:
         ranker.revisit(5000)
@@ -132,9 +132,9 @@ def test_the_threshold_is_taken_off():
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_after_fit_it_goes_on_from_there(loss, jobs):
     X, Y = collection()
-    ranker = PreferenceRanker(loss, tol=1e-5, n_jobs=jobs).fit(X[:20], Y[:20])
+    ranker = PreferenceRanker(loss, 1.0, tol=1e-5, n_jobs=jobs).fit(X[:20], Y[:20])
     ranker.partial_fit(X[20:], Y[20:]).revisit(20_000)
-    batch = PreferenceRanker(loss, tol=1e-5).fit(X, Y)
+    batch = PreferenceRanker(loss, 1.0, tol=1e-5).fit(X, Y)
     assert value(ranker, X, graphs(Y)) == pytest.approx(batch.objective_, rel=1e-3)
 
 
@@ -142,10 +142,10 @@ def test_after_fit_it_goes_on_from_there(loss, jobs):
 def test_after_a_fit_on_lists_labels_are_learned_by_the_same_mapping(loss):
     X, Y = collection()
     cyclic = [PreferenceGraph(K, [(0, 1), (1, 2), (2, 0)])] * 4
-    ranker = PreferenceRanker(loss).fit(X[:4], cyclic)
+    ranker = PreferenceRanker(loss, 1.0).fit(X[:4], cyclic)
     ranker.partial_fit(X[4:], Y[4:]).revisit(20_000)
     every = cyclic + graphs(Y[4:])
-    batch = PreferenceRanker(loss, tol=1e-5).fit(X, every)
+    batch = PreferenceRanker(loss, 1.0, tol=1e-5).fit(X, every)
     assert value(ranker, X, every) == pytest.approx(batch.objective_, rel=1e-3)
 
 
@@ -207,8 +207,11 @@ def test_a_budget_decides_how_many_visits_are_made(monkeypatch):
         ({"loss": "svm"}, "cannot learn document by document"),
         ({"loss": "none"}, "'none' is not known"),
         ({"kernel": "rbf"}, "with a kernel"),
-        ({"center": 1.0}, "center and class_weight need all documents"),
-        ({"class_weight": "balanced"}, "center and class_weight need all documents"),
+        ({"center": 1.0}, "center, prior and class_weight need all documents"),
+        (
+            {"class_weight": "balanced"},
+            "center, prior and class_weight need all documents",
+        ),
         ({"C": 0.0}, "C is 0.0"),
         ({"max_documents": 0}, "max_documents is 0: give a whole number from 1"),
         ({"revisits": -1}, "revisits is -1: give a whole number from 0"),

@@ -161,8 +161,8 @@ def test_svm_needs_labels_not_edges():
 @pytest.mark.parametrize("loss", ["dom", "svm"])
 def test_the_linear_kernel_is_the_linear_ranker(loss):
     X, Y = problem(9, n=25)
-    plain = PreferenceRanker(loss, tol=1e-6).fit(X, Y)
-    through = PreferenceRanker(loss, tol=1e-6, kernel="linear").fit(X, Y)
+    plain = PreferenceRanker(loss, 1.0, tol=1e-6).fit(X, Y)
+    through = PreferenceRanker(loss, 1.0, tol=1e-6, kernel="linear").fit(X, Y)
     assert through.objective_ == pytest.approx(plain.objective_, rel=1e-5)
     other = np.random.default_rng(0).standard_normal((5, 8))
     assert np.allclose(

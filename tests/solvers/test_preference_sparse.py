@@ -201,7 +201,7 @@ def test_sizes_are_read_and_told(caplog):
 @pytest.mark.parametrize("center", [None, 2.0])
 def test_the_ranker_switches_by_itself_and_ranks_the_same(center, caplog):
     X, Y = problem(8, 25, 20, 50, 2)
-    settings = {"tol": 1e-4, "center": center, "max_iter": 3000}
+    settings = {"C": 1.0, "tol": 1e-4, "center": center, "max_iter": 3000}
     dense = PreferenceRanker(**settings).fit(X, Y)
     with caplog.at_level("INFO", "classmark"):
         sparse = PreferenceRanker(memory="1kB", **settings).fit(X, Y)
@@ -249,7 +249,7 @@ def test_on_a_web_directory_sparse_weights_rank_as_dense_ones(data):
     gold = np.array([row[0] for row in found.label_numbers(found.test)])
     hits = []
     for memory in ("1GB", "1MB"):
-        ranker = PreferenceRanker(center=3.0, memory=memory)
+        ranker = PreferenceRanker(C=1.0, center=3.0, memory=memory)
         ranker.fit(X, found.label_numbers(found.train))
         hits.append((ranker.rank(test, k=1)[:, 0] == gold).mean())
     assert hits[0] > 0.4

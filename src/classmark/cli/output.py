@@ -342,6 +342,7 @@ def show_table(table: Table, *, everything: bool = False, remedy: str = REMEDY) 
 
 IN_NOTE = (
     "why", "flat_bytes", "complexity_ratio", "pruned", "live", "later", "base", "rare",
+    "loss", "center", "prior",
 )  # fmt: skip
 
 
@@ -353,6 +354,9 @@ def _trained_table(trained: Trained) -> Table:
     if trained.base is not None:
         shown["base"] = trained.base
     note = f"strategy {trained.strategy}: {trained.why}"
+    if trained.loss is not None:
+        note += f"; loss {trained.loss}, center {trained.center:g}"
+        note += f", prior {trained.prior:g}"
     if trained.strategy == "pruned":
         note += f"; inner categories passed over: {len(trained.pruned)}"
     if not trained.live:

@@ -42,7 +42,7 @@ class LearnerOptions:
 
     learner: str | None = option("plm, mmp, perceptron, loglinear or rocchio")
     loss: str | None = option(
-        "Of plm: dom, dis, dme, dom-dme or svm; of loglinear: dom, dis, dme "
+        "Of plm: auto, dom, dis, dme, dom-dme or svm; of loglinear: dom, dis, dme "
         "or zero-one; of mmp: 1, 2 or 3."
     )
     C: float | None = option("What a violation costs.", None, "--C")

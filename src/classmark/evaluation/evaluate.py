@@ -353,8 +353,9 @@ def _fold_costs(
     train, test = part
     held_out, truth = take(rows, test), take(levels, test)
     path = ranker.path(take(rows, train), take(levels, train), Cs)
-    loss = short_name(ranker.loss)
-    costs = [
-        violated_groups(each.decision_function(held_out), truth, loss) for each in path
-    ]
+    costs = []
+    for each in path:
+        loss = short_name(each.simple.kept_as[1]["loss"])
+        scores = each.decision_function(held_out)
+        costs.append(violated_groups(scores, truth, loss))
     return np.stack(costs, axis=1)

@@ -326,8 +326,8 @@ class RareCategoryReranker(ScoringClassifier):
 def quicker(base: Any, learned: Any) -> Any:
     """The base as it is solved for a temperature; ``learned`` is it, fitted on all.
 
-    Bases without a duality gap stay as they are. What a ``TaxonomyRanker`` has chosen
-    is not chosen again.
+    Bases without a duality gap stay as they are. What a ranker has chosen is not chosen
+    again.
 
     >>> quicker(CrammerSingerSVM(C=3.0), None)
     CrammerSingerSVM(C=3.0, tol=0.1)
@@ -335,9 +335,9 @@ def quicker(base: Any, learned: Any) -> Any:
     if not isinstance(base, FlatClassifier | PreferenceRanker | TaxonomyRanker):
         return base
     estimator = type(base)(**base.get_params(deep=False))
-    if isinstance(learned, TaxonomyRanker):
-        estimator.set_params(**learned.setting_._asdict())
-    return estimator.set_params(tol=max(base.tol, LOOSE))
+    if setting := getattr(learned, "setting_", None):
+        estimator.set_params(**setting._asdict())
+    return estimator.set_params(tol=max(estimator.tol or LOOSE, LOOSE))
 
 
 def _f1(labels: Rows, predicted: Ints) -> tuple[float, float]:

@@ -292,8 +292,9 @@ class TaxonomyRanker(LinearRanker):
         labels = self._labelled(rows, Y)
         setting = first._chosen(rows, labels)  # noqa: SLF001 (a copy of this one)
         for ranker in first._ranker(setting).path(rows, labels, Cs):  # noqa: SLF001
-            fitted = copy(first).set_params(C=ranker.C)
-            fitted.setting_, fitted.ranker_ = setting._replace(C=ranker.C), ranker
+            C: float = ranker.kept_as[1]["C"]
+            fitted = copy(first).set_params(C=C)
+            fitted.setting_, fitted.ranker_ = setting._replace(C=C), ranker
             yield fitted
 
     def decision_function(self, X: Any) -> Floats:
@@ -334,7 +335,7 @@ class TaxonomyRanker(LinearRanker):
     @property
     def kept_as(self) -> tuple[str, dict[str, Any]]:
         """It is saved and opened as the ranker inside."""
-        return "plm", self.simple.get_params()
+        return "plm", self.simple.kept_as[1]
 
     def _ranker(self, setting: PriceSetting | None = None) -> PreferenceRanker:
         """A ranker for the same problem, around the smoothed prototypes."""

@@ -67,7 +67,8 @@ def learn_block(span: Span, folder: str, parameters: dict[str, Any]) -> None:
         rows_in(saved.arrays, name, saved.settings[name]) for name in ("rows", "levels")
     )
     ranker = PreferenceRanker(**parameters)
-    ranker.C *= _share(levels, span) if ranker.class_weight else 1.0
+    share = _share(levels, span) if ranker.class_weight else 1.0
+    ranker.set_params(C=share * parameters["C"])
     ranker.fit(rows, keep_columns(levels, np.arange(*span)))
     seconds, objective, dual = ranker.trace_[-1]
     thresholds = {"thresholds": np.asarray(ranker.thresholds_)}
@@ -187,7 +188,7 @@ def fit_blocks(
     spans = [
         (low, min(low + size, levels.width)) for low in range(0, levels.width, size)
     ]
-    parameters = ranker.get_params(deep=False) | {"n_jobs": 1}
+    parameters = ranker.kept_as[1] | {"n_jobs": 1}
     lock = try_lock(folder)
     if lock is None:
         raise Mistake(

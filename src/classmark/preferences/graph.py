@@ -357,3 +357,31 @@ def weighted_groups(
     groups = [group for loss in losses for group in decompose(graph, loss)]
     means = [sum(worth[e] for e in group) / max(len(group), 1) for group in groups]
     return groups, means
+
+
+def decompositions(loss: Loss) -> Sequence[Loss]:
+    """How a loss puts listed edges into groups."""
+    if loss == "svm":
+        raise Mistake(
+            "loss 'svm' compares labels with thresholds, which listed edges do "
+            "not: use 'dis', 'dom', 'dme' or 'dom-dme'"
+        )
+    return (loss,) if callable(loss) else loss.split("-")
+
+
+def grouped(
+    graph: PreferenceGraph, losses: Sequence[Loss], shares: Floats, thresholds: bool
+) -> tuple[Groups, list[float]]:
+    """The groups of a listed graph and their weights, as ``weighted_groups`` has them.
+
+    thresholds : whether labels are compared with thresholds: those of layers, too, and
+    each such edge is a group of its own, beside those of the labels.
+    """
+    if not thresholds:
+        return weighted_groups(graph, losses, shares)
+    whole = with_threshold(graph)
+    groups, weights = weighted_groups(without_threshold(whole), losses, shares)
+    alone, prices = weighted_groups(whole, ["disagreement"], shares)
+    against = [at for at, (edge,) in enumerate(alone) if whole.threshold in edge]
+    groups += [alone[at] for at in against]
+    return groups, weights + [prices[at] for at in against]

@@ -10,17 +10,23 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Array, Floats, Ints, Rows, rows_from, take
+from classmark.arrays import (
+    Array,
+    Floats,
+    Ints,
+    Rows,
+    rows_from,
+    take,
+    with_constant,
+)
 from classmark.estimator import parameters
 from classmark.preferences.graph import (
     LOSSES,
-    Groups,
     Loss,
     PreferenceGraph,
+    decompositions,
+    grouped,
     short_name,
-    weighted_groups,
-    with_threshold,
-    without_threshold,
 )
 from classmark.preferences.labels import (
     are_layered,
@@ -33,10 +39,11 @@ from classmark.preferences.labels import (
     relevant,
 )
 from classmark.problems import Mistake
+from classmark.rankers.auto import AUTO, PreferenceSetting, chosen, stated
 from classmark.rankers.linear import Evidence, LiveRanker, Rocchio, Words
 from classmark.solvers.ascent import Solution, ascend
 from classmark.solvers.hinge import Similarity, features_of, kernel_of
-from classmark.solvers.live_documents import Lesson
+from classmark.solvers.live_documents import Lesson, lesson_of
 from classmark.solvers.preference import (
     CODES,
     THRESHOLDS,
@@ -52,6 +59,7 @@ from classmark.solvers.preference_live import (
     from_arrays,
     from_batch,
     from_nothing,
+    less_prior,
     to_arrays,
 )
 from classmark.solvers.preference_sparse import SparseDual
@@ -59,61 +67,6 @@ from classmark.validation import require_numbers
 
 Problem = ImplicitDual | ExplicitDual | CompositeDual | SparseDual
 SUPPORTS = ("values", "columns", "starts", "shape", "parts")  # as they are saved
-
-
-def decompositions(loss: Loss) -> Sequence[Loss]:
-    """How a loss puts listed edges into groups."""
-    if loss == "svm":
-        raise Mistake(
-            "loss 'svm' compares labels with thresholds, which listed edges do "
-            "not: use 'dis', 'dom', 'dme' or 'dom-dme'"
-        )
-    return (loss,) if callable(loss) else loss.split("-")
-
-
-def grouped(
-    graph: PreferenceGraph, losses: Sequence[Loss], shares: Floats, thresholds: bool
-) -> tuple[Groups, list[float]]:
-    """The groups of a listed graph and their weights, as ``weighted_groups`` has them.
-
-    thresholds : whether labels are compared with thresholds: those of layers, too, and
-    each such edge is a group of its own, beside those of the labels.
-    """
-    if not thresholds:
-        return weighted_groups(graph, losses, shares)
-    whole = with_threshold(graph)
-    groups, weights = weighted_groups(without_threshold(whole), losses, shares)
-    alone, prices = weighted_groups(whole, ["disagreement"], shares)
-    against = [at for at, (edge,) in enumerate(alone) if whole.threshold in edge]
-    groups += [alone[at] for at in against]
-    return groups, weights + [prices[at] for at in against]
-
-
-def lesson_of(
-    words: Words, graph: PreferenceGraph, loss: Loss, *, thresholds: bool = False
-) -> Lesson:
-    """The lesson of a graph: layers where it has them, else groups of its edges.
-
-    thresholds : whether labels are compared with thresholds, each alone.
-    """
-    if graph.levels is not None and graph.is_layered and not callable(loss):
-        labels = np.flatnonzero(graph.levels).astype(np.uint32)
-        return Lesson(*words, labels, graph.levels[labels].astype(np.float32))
-    shares = np.ones(graph.n_labels)
-    groups, weights = grouped(graph, decompositions(loss), shares, thresholds)
-    last = graph.n_labels  # the threshold, which lessons call −1
-    named = [
-        [(-1 if u == last else u, -1 if v == last else v) for u, v in group]
-        for group in groups
-    ]
-    items = {item for group in named for edge in group for item in edge} - {-1}
-    return Lesson(
-        *words,
-        np.array(sorted(items), np.uint32),
-        np.zeros(len(items), np.float32),
-        named,
-        tuple(weights),
-    )
 
 
 @parameters(mapping="loss", budget="time_budget", keep="max_documents")
@@ -133,6 +86,11 @@ class PreferenceRanker(LiveRanker):
     block coordinate ascent on the dual, each group's step exact, until the relative
     duality gap is at most ``tol``.
 
+    Where C is None, ``fit`` chooses it, and with it what of loss, center and prior is
+    "auto", by ``classmark.rankers.auto.chosen``; ``setting_`` tells. With a C, what is
+    "auto" is as in the paper: "dom", no center, no prior. tol None is 1e-2 where C is
+    chosen, else 1e-3.
+
     class_weight : "balanced" divides C among the labels so that each label's groups
         together cost as much as those of any other: rare labels are not drowned.
     kernel : None for linear scores; "linear", "polynomial", "rbf" (with ``gamma``,
@@ -141,6 +99,9 @@ class PreferenceRanker(LiveRanker):
     center : None for ½‖w‖² as in the paper; a length for ½‖w − w₀‖² with w₀ Rocchio's
         prototypes of that length. Labels with few documents then stay near their
         means, those with many move to the margin: better where data are few.
+    prior : None, or the value of one more feature that every document has: its weights
+        learn how far a label is ahead before a word is read, and are had, negative, as
+        thresholds_. Not with a kernel, thresholds or the loss "svm".
     memory : what the weights may take. If features × labels need more, they are kept
         sparse (loss "dom", one thread): the same optimum, less a part shared by all
         labels, which no order sees; weights_ is then a scipy csr matrix.
@@ -158,13 +119,14 @@ class PreferenceRanker(LiveRanker):
 
     Attributes: weights_, store_ ("dense" or "sparse"), coef_, objective_ (primal),
     duality_gap_ (relative), n_iter_, thresholds_ (shape (labels,); where there is one
-    for all, its value for each; svm: ranked by ⟨w_c, x⟩ − τ_c, a threshold for each).
+    for all, its value for each; svm: ranked by ⟨w_c, x⟩ − τ_c, a threshold for each),
+    setting_ (loss, C, center, prior and tol as used).
     """
 
     takes_graphs = True
-    loss: Loss = "dom"
-    C: float = 1.0
-    tol: float = 1e-3
+    loss: Loss = AUTO
+    C: float | None = None
+    tol: float | None = None
     _: KW_ONLY
     kernel: str | Similarity | None = None
     gamma: float = 1.0
@@ -172,7 +134,8 @@ class PreferenceRanker(LiveRanker):
     coef0: float = 1.0
     max_iter: int = 1000
     class_weight: str | None = None
-    center: float | None = None
+    center: float | str | None = AUTO
+    prior: float | str | None = AUTO
     memory: str = "2GB"
     n_jobs: int = 1
     random_state: int = 0
@@ -182,6 +145,17 @@ class PreferenceRanker(LiveRanker):
     thresholds: str | None = None
     live_: LiveDual | None = None
     problem_: Problem | None = None
+    setting_: PreferenceSetting | None = None
+
+    @property
+    def _how(self) -> PreferenceSetting:
+        """What is learned with: as ``fit`` has chosen, or as the parameters say."""
+        return self.setting_ or stated(self)
+
+    @property
+    def kept_as(self) -> tuple[str, dict[str, Any]]:
+        """It is saved with what was chosen, so that it goes on with the same."""
+        return "", self.get_params() | self._how._asdict()
 
     @property
     def takes_thresholds(self) -> bool:
@@ -216,7 +190,7 @@ class PreferenceRanker(LiveRanker):
     @property
     def _loss(self) -> Any:
         """The name of a loss that has kernels, the function of any other."""
-        short = short_name(self.loss)
+        short = short_name(self._how.loss)
         if callable(short) or short in CODES:
             return short
         if short in LOSSES:
@@ -229,11 +203,22 @@ class PreferenceRanker(LiveRanker):
     def fit(self, X: Any, Y: Any) -> Self:
         """Learn from documents X, shape (n, features), and labels, grades or graphs."""
         self._check()
-        problem = self._problem(self._rows(X), Y)
-        solution = ascend(problem, self.tol, self.max_iter, self.random_state)
-        self._settle(problem, solution)
+        rows, self.setting_ = self._rows(X), None
+        self.setting_ = self.chosen(rows, Y)
+        problem, tol = self._problem(rows, Y), self._how.tol
+        self._settle(problem, ascend(problem, tol, self.max_iter, self.random_state))
         self.problem_, self.live_ = problem, None
         return self
+
+    def chosen(self, rows: Rows, Y: Any) -> PreferenceSetting:
+        """The setting for documents and labels, grades or graphs: given, or chosen."""
+        if self.C is not None or self.kernel is not None or self._loss == "svm":
+            return stated(self)
+        if is_graphs(Y):
+            levels = favoured(graphs_from(Y, len(rows), thresholds=True))
+        else:
+            levels = levels_from(Y, len(rows))
+        return chosen(self, rows, relevant(levels, Y))
 
     def partial_fit(self, X: Any, Y: Any, n_labels: int | None = None) -> Self:
         """Learn from more documents, one by one; after ``fit``, go on from there.
@@ -287,7 +272,7 @@ class PreferenceRanker(LiveRanker):
 
     def begin_stream(self) -> None:
         """Be ready to learn document by document, from what ``fit`` has learned."""
-        if callable(short_name(self.loss)):
+        if callable(short_name(self._how.loss)):
             raise Mistake("loss is a function: use the name of a loss")
         is_fitted = self.__sklearn_is_fitted__()
         self.live_ = self._started(self.weights_.dtype if is_fitted else np.float32)
@@ -299,7 +284,8 @@ class PreferenceRanker(LiveRanker):
             width = 0 if self.live_ is None else self.live_.n_labels
             labels = PreferenceGraph.multilabel(width, labels)
         thresholds = bool(self.thresholds)
-        return lesson_of(words, labels, short_name(self.loss), thresholds=thresholds)
+        loss = short_name(self._how.loss)
+        return lesson_of(words, labels, loss, thresholds=thresholds)
 
     def stream_arrays(self) -> dict[str, Array]:
         """Everything that decides what is learned next, and ``weights``."""
@@ -309,7 +295,7 @@ class PreferenceRanker(LiveRanker):
 
     def open_stream(self, arrays: Mapping[str, Array]) -> None:
         """Go on from what ``stream_arrays`` described."""
-        self.live_ = from_arrays(arrays, short_name(self.loss), self.thresholds)
+        self.live_ = from_arrays(arrays, short_name(self._how.loss), self.thresholds)
         self.show_stream()
 
     def show_stream(self) -> None:
@@ -343,32 +329,38 @@ class PreferenceRanker(LiveRanker):
         if self.problem_ is not None:
             return from_batch(
                 self.problem_,
-                self.C,
+                self._how.C,
                 self.max_documents,
                 loss,
                 thresholds=self.thresholds,
+                prior=self._how.prior,
             )
-        if self.center is not None or self.class_weight is not None:
+        needs_all = self._how.center is not None or self._how.prior
+        if needs_all or self.class_weight is not None:
             raise Mistake(
-                "center and class_weight need all documents at once: fit on those "
-                "there are, then partial_fit, or leave both None"
+                "center, prior and class_weight need all documents at once: fit on "
+                "those there are, then partial_fit, or leave them None"
             )
         return from_nothing(
-            loss, self.C, kind, self.max_documents, thresholds=self.thresholds
+            loss, self._how.C, kind, self.max_documents, thresholds=self.thresholds
         )
 
     def path(self, X: Any, Y: Any, Cs: Sequence[float]) -> Iterator[Self]:
         """Fit for each C in increasing order, each starting from the one before.
 
         Yields fitted copies: the duals of a smaller C are feasible for a larger one.
+        What is "auto" is as in the paper: nothing is chosen beside C.
         """
         self._check()
-        problem, last = self._problem(self._rows(X), Y), self.C
+        first = copy(self).set_params(C=min(Cs))
+        first.problem_ = first.live_ = first.setting_ = None
+        problem, last = first._problem(first._rows(X), Y), min(Cs)  # noqa: SLF001 (a copy of this one)
         for C in sorted(Cs):
             problem.raise_caps(C / last)
-            solution = ascend(problem, self.tol, self.max_iter, self.random_state)
-            ranker = copy(self).set_params(C=C)
-            ranker.problem_ = ranker.live_ = None
+            tol = first._how.tol  # noqa: SLF001 (a copy of this one)
+            solution = ascend(problem, tol, self.max_iter, self.random_state)
+            ranker = copy(first).set_params(C=C)
+            ranker.setting_ = stated(ranker)
             ranker._settle(problem, replace(solution, weights=solution.weights.copy()))  # noqa: SLF001 (a copy of this one)
             last = C
             yield ranker
@@ -390,10 +382,11 @@ class PreferenceRanker(LiveRanker):
         in_memory = fits(rows, levels.width, self.memory, sparse=able)
         shares = self._shares(levels)
         prototypes = self._prototypes(rows, relevant(levels, Y))
+        rows = self._with_prior(rows)
         if in_memory:
             return self._implicit(rows, levels, shares, Center(prototypes))
         caps = self._caps(levels, shares).listed[levels.columns]
-        least = 0.1 * self.tol / max(1.0, float(caps.max(initial=0.0)))
+        least = 0.1 * self._how.tol / max(1.0, float(caps.max(initial=0.0)))
         seed = self.random_state
         return SparseDual(rows, levels, caps, center=prototypes, least=least, seed=seed)
 
@@ -404,6 +397,7 @@ class PreferenceRanker(LiveRanker):
             fits(rows, levels.width, self.memory, sparse=False)
         shares = self._shares(levels)
         center = Center(self._prototypes(rows, relevant(levels, graphs)))
+        rows = self._with_prior(rows)
         free = callable(self._loss)
         listed = np.array([free or not graph.is_layered for graph in graphs])
         if listed.all():
@@ -442,7 +436,7 @@ class PreferenceRanker(LiveRanker):
         if shared is None and self.thresholds == "category":
             shared = np.zeros((rows.width, k), rows.values.dtype), np.zeros(k)
             center.add_to(shared[0])
-        return ExplicitDual(rows, k, groups, self.C * caps, center, shared)
+        return ExplicitDual(rows, k, groups, self._how.C * caps, center, shared)
 
     def _shares(self, levels: Rows) -> Floats:
         """1 per label, or such that every label's groups cost the same together."""
@@ -454,24 +448,37 @@ class PreferenceRanker(LiveRanker):
 
     def _caps(self, levels: Rows, shares: Floats) -> Caps:
         """C times the label's share; what a label has is shared by its negatives."""
+        prices = self._how.C * shares
         if self.class_weight is None:
-            return Caps(self.C * shares, self.C * shares)
+            return Caps(prices, prices)
         size = _sizes(levels)
         others = np.maximum(len(levels) - size, 1)
-        return Caps(self.C * shares, self.C * shares * size / others)
+        return Caps(prices, prices * size / others)
 
     def _prototypes(self, rows: Rows, labels: Rows) -> Any:
-        """Unit prototypes, ``center`` times as long; or nothing."""
-        if self.center is None:
+        """Unit prototypes, ``center`` times as long, without a prior; or nothing."""
+        if self._how.center is None:
             return None
-        return self.prototypes(rows, labels) * float(self.center)
+        prototypes = self.prototypes(rows, labels) * float(self._how.center)
+        if not self._how.prior:
+            return prototypes
+        from scipy.sparse import csr_matrix, vstack
+
+        nothing = csr_matrix((1, prototypes.shape[1]), dtype=prototypes.dtype)
+        return vstack([nothing, prototypes], format="csr")
+
+    def _with_prior(self, rows: Rows) -> Rows:
+        """The documents, with the constant column first where there is a prior."""
+        prior = self._how.prior
+        return with_constant(rows, prior, first=True) if prior else rows
 
     def prototypes(self, rows: Rows, labels: Rows) -> Any:
         """The w₀ of ``center``, csr (features, labels), each of length 1: Rocchio's."""
         return Rocchio().fit(rows, labels).weights_
 
     def _settle(self, problem: Problem, solution: Solution) -> None:
-        self.weights_ = solution.weights
+        prior, weights = self._how.prior, solution.weights
+        self.weights_ = weights[1:] if prior else weights
         self.store_ = "sparse" if isinstance(problem, SparseDual) else "dense"
         self.thresholds_ = None
         self.objective_ = solution.objective
@@ -481,6 +488,10 @@ class PreferenceRanker(LiveRanker):
         if self._thresholds or getattr(problem, "has_threshold", False):
             tau: Any = problem.tau  # type: ignore[union-attr]
             self.thresholds_ = np.broadcast_to(tau, problem.W.shape[1:]).copy()
+        if prior:
+            first: Any = weights[:1]
+            row = np.ravel(first.toarray() if self.store_ == "sparse" else first)
+            self.thresholds_ = less_prior(self.thresholds_, prior, row)
         if self.kernel is not None and not isinstance(problem, SparseDual):
             self.dual_coef_ = problem.coefficients()
 
@@ -528,16 +539,23 @@ class PreferenceRanker(LiveRanker):
 
     def _check(self) -> None:
         self._loss  # noqa: B018 (refuses a name that is not known)
-        require_numbers(self, "C", "tol", over=0)
+        require_numbers(self, "C", "tol", or_none=True, over=0)
         require_numbers(self, "n_jobs", "max_iter", whole=True, least=1)
         require_numbers(self, "revisits", whole=True, least=0)
         require_numbers(self, "max_documents", whole=True, or_none=True, least=1)
-        require_numbers(self, "center", or_none=True)
         require_numbers(self, "time_budget", or_none=True, least=0)
-        if self.center is not None and self.kernel is not None:
+        for name in ("center", "prior"):
+            if getattr(self, name) != AUTO:
+                require_numbers(self, name, or_none=True)
+        if self._how.center is not None and self.kernel is not None:
             raise Mistake(
                 f"center is {self.center} beside a kernel: prototypes are made of "
                 "features, use center=None or kernel=None"
+            )
+        if self._how.prior and (self.kernel is not None or self._thresholds):
+            raise Mistake(
+                f"prior is {self.prior} beside a kernel, thresholds or the loss 'svm': "
+                "use prior=None, or leave them out"
             )
         if self.thresholds not in (None, *THRESHOLDS):
             raise Mistake(

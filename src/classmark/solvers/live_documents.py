@@ -11,7 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import Array, Bools, Floats, Growing, Ints, Rows, ranges, take
-from classmark.preferences.graph import Groups
+from classmark.preferences.graph import (
+    Groups,
+    Loss,
+    PreferenceGraph,
+    decompositions,
+    grouped,
+)
 from classmark.solvers.kernels_dual import coefficients
 from classmark.solvers.kernels_groups import sum_of_slots
 from classmark.solvers.preference import CODES, ExplicitDual, ImplicitDual
@@ -33,6 +39,19 @@ class Lesson:
     levels: NDArray[np.float32]
     groups: Groups | None = None
     weights: tuple[float, ...] = ()
+
+    def with_first(self, value: float) -> Lesson:
+        """The same with one more column, the first, of this value."""
+        columns = np.concatenate([np.zeros(1, np.uint32), self.columns + np.uint32(1)])
+        values = np.concatenate([np.array([value], self.values.dtype), self.values])
+        return replace(self, columns=columns, values=values)
+
+    def without_first(self, count: int = 1) -> Lesson:
+        """The same without the first column, which it has; count : or none of them."""
+        if not count:
+            return self
+        columns = self.columns[1:] - np.uint32(1)
+        return replace(self, columns=columns, values=self.values[1:])
 
     def prefers_as(self, other: Lesson) -> bool:
         """Whether two lessons have the same preferences."""
@@ -72,6 +91,37 @@ class Lesson:
         levels[both] = levels[both].max()
         mask = self.labels != label
         return replace(self, labels=self.labels[mask], levels=levels[mask])
+
+
+def lesson_of(
+    words: tuple[NDArray[np.uint32], Array],
+    graph: PreferenceGraph,
+    loss: Loss,
+    *,
+    thresholds: bool = False,
+) -> Lesson:
+    """The lesson of a graph: layers where it has them, else groups of its edges.
+
+    thresholds : whether labels are compared with thresholds, each alone.
+    """
+    if graph.levels is not None and graph.is_layered and not callable(loss):
+        labels = np.flatnonzero(graph.levels).astype(np.uint32)
+        return Lesson(*words, labels, graph.levels[labels].astype(np.float32))
+    shares = np.ones(graph.n_labels)
+    groups, weights = grouped(graph, decompositions(loss), shares, thresholds)
+    last = graph.n_labels  # the threshold, which lessons call −1
+    named = [
+        [(-1 if u == last else u, -1 if v == last else v) for u, v in group]
+        for group in groups
+    ]
+    items = {item for group in named for edge in group for item in edge} - {-1}
+    return Lesson(
+        *words,
+        np.array(sorted(items), np.uint32),
+        np.zeros(len(items), np.float32),
+        named,
+        tuple(weights),
+    )
 
 
 class DualTable(NamedTuple):

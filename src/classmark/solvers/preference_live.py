@@ -74,7 +74,9 @@ class LiveDual:
     layered, listed : problems over one W to begin with;  is_listed :
     which of all their documents the second has: its handle is a document's number;
     keep : documents kept at most; beyond it, of a few the one with the least Σα is let
-    go: what it taught stays in w, but it is not visited again and not forgotten.
+    go: what it taught stays in w, but it is not visited again and not forgotten;
+    prior : 0, or the value of the problems' first column, which every document has: the
+    columns of lessons, scores and ``W`` are those after it.
     """
 
     def __init__(
@@ -84,8 +86,9 @@ class LiveDual:
         keep: int | None = None,
         listed: ExplicitDual | None = None,
         is_listed: Bools | None = None,
+        prior: float = 0.0,
     ) -> None:
-        self.C, self.keep = C, keep
+        self.C, self.keep, self.prior = C, keep, prior
         self.n_features, self.n_labels = layered.W.shape
         self.retired: set[int] = set()
         self.visits = 0
@@ -111,13 +114,25 @@ class LiveDual:
     @property
     def thresholds_(self) -> Floats | None:
         """The threshold of each label, (labels,); None where none was learned."""
-        return _by_label(self.tau, self.n_labels, self.shelf.problem.thresholds)
+        tau = _by_label(self.tau, self.n_labels, self.shelf.problem.thresholds)
+        constant = self.shelf.problem.W[0, : self.n_labels] if self.prior else None
+        return less_prior(tau, self.prior, constant)
 
     @property
     def W(self) -> Array:  # noqa: N802 (mathematics)
         """The weights, shape (features, labels): a view."""
+        return self._words[: self.n_features - self._first, : self.n_labels]
+
+    @property
+    def _first(self) -> int:
+        """The first column that is a word's."""
+        return int(self.prior > 0)
+
+    @property
+    def _words(self) -> Array:
+        """The weights of all words there is room for, contiguous."""
         weights: Array = self.shelf.problem.W
-        return weights[: self.n_features, : self.n_labels]
+        return weights[self._first :]
 
     def __len__(self) -> int:
         """How many documents are kept."""
@@ -125,10 +140,10 @@ class LiveDual:
 
     def scores(self, columns: NDArray[np.uint32], values: Any) -> Array:
         """Scores of one document, (labels,); words never seen add nothing."""
-        mask = columns < self.n_features
+        mask = columns < self.n_features - self._first
         if not mask.all():
             columns, values = columns[mask], values[mask]
-        weights = self.shelf.problem.W
+        weights = self._words
         out = np.empty(weights.shape[1], weights.dtype)
         scores_of(columns, values.astype(weights.dtype, copy=False), weights, out)
         return out[: self.n_labels]
@@ -162,6 +177,10 @@ class LiveDual:
 
     def lesson(self, handle: int) -> Lesson:
         """The lesson of a document that is kept."""
+        return self._lesson(handle).without_first(self._first)
+
+    def _lesson(self, handle: int) -> Lesson:
+        """The same as the problems have it, the constant column first."""
         if handle in self.listed:
             return self.listed[handle].lesson
         return self.shelf.lesson(self._place_of(handle))
@@ -200,6 +219,7 @@ class LiveDual:
 
     def grow(self, features: int, labels: int) -> None:
         """Have at least so many features and labels; new ones have no weight."""
+        features += self._first
         if features > self.n_features or labels > self.n_labels:
             self._resize(max(features, self.n_features), max(labels, self.n_labels))
 
@@ -268,7 +288,7 @@ class LiveDual:
                 self.listed.rename(handle, label, to)
             else:
                 self.shelf.swap(label, to, self._place_of(handle))
-            self._add(lesson, self._parts(handle) - before)
+            self._add(self._lesson(handle), self._parts(handle) - before)
 
     def _check(self, *labels: int) -> None:
         for label in labels:
@@ -290,6 +310,8 @@ class LiveDual:
             int(columns[-1]) + 1 if len(columns) else 0,
             int(labels.max()) + 1 if len(labels) else 0,
         )
+        if self.prior:
+            lesson = lesson.with_first(self.prior)
         if lesson.groups is not None:
             self.listed.put(handle, lesson, self.shelf.problem.W)
             return
@@ -346,7 +368,8 @@ class LiveDual:
         if labels > width:
             width = -(-max(labels, width + width // 4) // ALIGNED) * ALIGNED
         if (height, width) != problem.W.shape:
-            larger = with_room(self.W, (height, width), problem.W.dtype)
+            before = problem.W[: self.n_features, : self.n_labels]
+            larger = with_room(before, (height, width), problem.W.dtype)
             problem.W = larger
             caps = np.full(width, self.C)
             caps[: len(problem.caps)] = problem.caps
@@ -376,6 +399,18 @@ def _by_label(tau: Floats, n_labels: int, thresholds: str | None) -> Floats | No
     return np.full(n_labels, tau[0]) if thresholds or tau[0] else None
 
 
+def less_prior(tau: Floats | None, prior: float, weights: Any) -> Floats | None:
+    """Thresholds less what a constant column adds to every score, (labels,).
+
+    tau : the thresholds, or None;  prior : the column's value, 0 for none;  weights :
+    the column's, (labels,), which are not looked at where there is none.
+    """
+    if not prior:
+        return tau
+    ahead: Floats = float(prior) * weights.astype(np.float64)
+    return -ahead if tau is None else tau - ahead
+
+
 LIVE = tuple(name for name in CODES if name != "svm")
 
 
@@ -403,25 +438,30 @@ def from_batch(
     loss: str = "dom",
     *,
     thresholds: str | None = None,
+    prior: float = 0.0,
 ) -> LiveDual:
     """Go on from a batch problem: its documents, duals and weights are kept.
 
     Document i of the batch has the handle i. loss : of layered documents to come,
-    where the batch has none;  thresholds : those of the batch.
+    where the batch has none;  thresholds, prior : those of the batch.
     """
+    how: Any = {"keep": keep, "prior": prior}
     if isinstance(problem, CompositeDual):
         problem.settle()
         problem.implicit.share_one_pool()
-        return LiveDual(problem.implicit, C, keep, problem.explicit, problem.is_listed)
+        explicit, is_listed = problem.explicit, problem.is_listed
+        return LiveDual(
+            problem.implicit, C, listed=explicit, is_listed=is_listed, **how
+        )
     if isinstance(problem, ExplicitDual):
         dtype, n_labels = problem.rows.values.dtype, problem.W.shape[1]
         layered = _empty(loss, C, dtype, n_labels, thresholds)
         layered.W = problem.W
-        return LiveDual(layered, C, keep, problem)
+        return LiveDual(layered, C, listed=problem, **how)
     if isinstance(problem, ImplicitDual) and len(problem.slots):
         problem.settle()
         problem.share_one_pool()
-        return LiveDual(problem, C, keep)
+        return LiveDual(problem, C, **how)
     raise Mistake(
         "this model cannot learn document by document: it needs dense weights (a "
         "larger memory) and a loss other than 'svm'"
@@ -469,12 +509,16 @@ def to_arrays(live: LiveDual) -> Arrays:
         "numbers": np.array([live.visits, -1 if live.keep is None else live.keep]),
         "prices": np.array([live.C, *live.tau[: max(1, width)]]),
     }
+    if live.prior:
+        arrays["prior"] = np.array([live.prior, *problem.W[0, :width]])
     return arrays | _listed_arrays(live)
 
 
 def thresholds_in(arrays: Mapping[str, Array], thresholds: str | None) -> Floats | None:
     """The threshold of each label in what ``to_arrays`` described, or None."""
-    return _by_label(arrays["prices"][1:], arrays["weights"].shape[1], thresholds)
+    n_labels, prior = arrays["weights"].shape[1], arrays.get("prior", np.zeros(1))
+    tau = _by_label(arrays["prices"][1:], n_labels, thresholds)
+    return less_prior(tau, prior[0], prior[1:])
 
 
 def from_arrays(
@@ -483,7 +527,7 @@ def from_arrays(
     """The live problem that ``to_arrays`` described."""
     visits, keep = (int(n) for n in arrays["numbers"])
     C, tau = float(arrays["prices"][0]), arrays["prices"][1:]
-    weights = np.array(arrays["weights"])
+    prior, weights = _weights_in(arrays)
     rows = rows_in(arrays, "words", weights.shape[0])
     levels = rows_in(arrays, "levels", weights.shape[1])
     caps = Caps(*[np.array(arrays["caps"])] * 2)
@@ -495,7 +539,7 @@ def from_arrays(
     problem.naps, problem.costs = np.array(arrays["naps"]), np.array(arrays["costs"])
     label, alpha = np.array(arrays["pool_label"]), np.array(arrays["pool_alpha"])
     problem.pools = [Pool(np.arange(len(rows)), label, alpha, np.array([len(label)]))]
-    live = LiveDual(problem, C, None if keep < 0 else keep)
+    live = LiveDual(problem, C, None if keep < 0 else keep, prior=prior)
     live.shelf.alive[:] = arrays["alive"]
     live.place, live.owner = Growing(arrays["place"]), Growing(arrays["owner"])
     live.visits = visits
@@ -513,6 +557,15 @@ def from_arrays(
     for handle, lesson, duals in zip(listed["handles"].tolist(), *taught, strict=True):
         live.listed.put(handle, lesson, live.shelf.problem.W, duals)
     return live
+
+
+def _weights_in(arrays: Mapping[str, Array]) -> tuple[float, Array]:
+    """The prior, 0 for none, and all weights, those of its column first."""
+    prior, *constant = arrays.get("prior", np.zeros(1)).tolist()
+    weights = np.array(arrays["weights"])
+    if not prior:
+        return 0.0, weights
+    return prior, np.vstack([np.array(constant, weights.dtype), weights])
 
 
 def _listed_arrays(live: LiveDual) -> Arrays:

@@ -93,7 +93,8 @@ class Trained:
     complexity_ratio : of the tree's decisions to a flat one's, None without a tree;
     pruned : inner categories that are passed over;  live : whether it learns from every
     decision, and if not, ``later`` says why;  base : what decides at the nodes, None
-    where there are none;  rare : what the votes on rare categories change, if asked.
+    where there are none;  rare : what the votes on rare categories change, if asked;
+    loss, center, prior : beside C what was given or chosen, None for other learners.
     """
 
     model: str
@@ -114,6 +115,9 @@ class Trained:
     later: str = ""
     base: str | None = None
     rare: Revoted | None = None
+    loss: str | None = None
+    center: float | None = None
+    prior: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

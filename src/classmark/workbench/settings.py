@@ -104,10 +104,11 @@ class LearningSettings:
         extensible=True,
     )
     loss: str = _setting(
-        "dom",
-        "Of plm and loglinear: which wrong orders are priced together. Of mmp: by what "
-        "a step is divided, 1, 2 or 3; any other stands for 1.",
-        "dom dis dme dom-dme svm zero-one 1 2 3",
+        "auto",
+        "Of plm and loglinear: which wrong orders are priced together; auto: dom, or "
+        "with plm and C 0 also dis, where it ranks better. Of mmp: by what a step is "
+        "divided, 1, 2 or 3; any other stands for 1.",
+        "auto dom dis dme dom-dme svm zero-one 1 2 3",
         extensible=True,
     )
     solver: str = _setting(
@@ -135,11 +136,21 @@ class LearningSettings:
         "training only.",
         by_name=True,
     )
-    C: float = _setting(0.0, "What a wrong order costs; 0: the learner's usual price.")
+    C: float = _setting(
+        0.0,
+        "What a wrong order costs; 0: the learner's usual price; plm chooses it by its "
+        "documents, and prior and center with it unless they are set.",
+    )
     center: float = _setting(
         5.0,
         "Of plm: how strongly categories begin at the average of their documents; "
         "0: not at all.",
+    )
+    prior: float = _setting(
+        0.0,
+        "Of plm, beside C: how strongly frequent categories are ahead before a word is "
+        "read, as the value of a word that all documents have; 0: not at all.",
+        by_name=True,
     )
     grades: str = _setting(
         "equal",

@@ -40,7 +40,7 @@ def test_the_first_decision_makes_a_ranker_and_each_is_one_round(project):
     service = Service(project)
     service.open()
     assert service.learner.ranker.ranker.n_rounds_ == 2
-    assert service.learner.ranker.ranker.loss == {"mmp3": 3, "mmpdom": 1}.get(
+    assert service.learner.ranker.ranker.loss == {"mmp3": 3, "mmpauto": 1}.get(
         f"{project.settings.learning.learner}{project.settings.learning.loss}", 0
     )
 

@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from classmark.arrays import rows_from
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake, TooLittleMemory, worded
 from classmark.progress import spreader
+from classmark.rankers.auto import AUTO, PAPER
 from classmark.rankers.meaning_weight import weigh_meaning
 from classmark.rankers.text_ranker import TextRanker, learner
 from classmark.solvers.preference import THRESHOLDS
@@ -168,7 +170,7 @@ def require(learning: LearningSettings) -> None:
 def learns_live(settings: LearningSettings) -> bool:
     """Whether the learner can learn from one decision."""
     if settings.learner == LEARNER:
-        return settings.loss in LIVE
+        return settings.loss in (AUTO, *LIVE)
     return settings.learner in USUAL_PASSES and not settings.vote
 
 
@@ -486,15 +488,12 @@ def new_ranker(learning: LearningSettings) -> LinearRanker:
     """An unfitted ranker as the settings describe it, whatever the tree."""
     name, price = learning.learner, learning.C or USUAL_C.get(learning.learner)
     parameters: dict[str, dict[str, Any]] = {
-        "plm": {
-            "loss": learning.loss,
+        "plm": _preference_parameters(learning),
+        "loglinear": {
+            "loss": PAPER.loss if learning.loss == AUTO else learning.loss,
             "C": price,
-            "center": learning.center or None,
-            "tol": PRECISION,
-            "memory": learning.memory,
-            "thresholds": learning.learned_thresholds,
+            "solver": learning.solver,
         },
-        "loglinear": {"loss": learning.loss, "C": price, "solver": learning.solver},
         "mmp": {"loss": int(learning.loss) if learning.loss in MMP_LOSSES else 1},
     }
     chosen = parameters.get(name, {})
@@ -509,6 +508,21 @@ def new_ranker(learning: LearningSettings) -> LinearRanker:
             "vote": learning.vote,
         }
     return learner(name, **chosen)
+
+
+def _preference_parameters(learning: LearningSettings) -> dict[str, Any]:
+    """Those of a ``PreferenceRanker``: what the settings leave open, it chooses."""
+    chooses = not learning.C and learning.loss != "svm"
+    is_open = chooses and learning.center == CENTER
+    return {
+        "loss": learning.loss,
+        "C": None if chooses else learning.C or USUAL_C[LEARNER],
+        "center": AUTO if is_open else learning.center or None,
+        "prior": learning.prior or (AUTO if chooses else None),
+        "tol": PRECISION,
+        "memory": learning.memory,
+        "thresholds": learning.learned_thresholds,
+    }
 
 
 def new_vectorizer(
@@ -543,4 +557,6 @@ def selected(X: Any, labels: Any, ranker: LinearRanker) -> LinearRanker:
             "--select chooses the C of the learner plm: add --learner plm, and no "
             "strategy but flat or plain"
         )
+    if isinstance(ranker, PreferenceRanker):
+        ranker.set_params(**ranker.chosen(rows_from(X), labels)._asdict())
     return ranker.set_params(C=select_cost(ranker, X, labels).C)

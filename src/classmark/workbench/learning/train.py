@@ -30,6 +30,7 @@ from classmark.rankers.calibration import (
     scored_apart,
 )
 from classmark.rankers.online import OnlineRanker
+from classmark.rankers.preference import PreferenceRanker
 from classmark.storage import locked_file, make_folder
 from classmark.validation import byte_size
 from classmark.workbench.learning import fit
@@ -354,7 +355,15 @@ def train(
         "" if learner else _why_later(strategy, fitted.settings),
         fitted.settings.base if fit.by_nodes(fitted.settings) else None,
         fitted.beside.change,
+        *_chosen(fitted),
     )
+
+
+def _chosen(fitted: TrainedModel) -> tuple[str | None, float | None, float | None]:
+    """The loss, center and prior of a model that has them."""
+    if not isinstance(fitted.model.ranker.simple, PreferenceRanker):
+        return None, None, None
+    return fitted.settings.loss, fitted.settings.center, fitted.settings.prior
 
 
 def put_in_service(
@@ -456,8 +465,10 @@ def _written_out(
         average = "yes" if ranker.average else "no"
         loss = str(ranker.loss) if settings.learner == "mmp" else settings.loss
         return replace(used, passes=ranker.passes, average=average, loss=loss)
-    if (chosen := getattr(ranker, "setting_", None)) is not None:
-        return replace(used, C=chosen.C, center=chosen.center)
+    if isinstance(ranker.simple, PreferenceRanker):
+        how = ranker.simple.kept_as[1]
+        center, prior = how["center"] or 0.0, how["prior"] or 0.0
+        return replace(used, loss=how["loss"], C=how["C"], center=center, prior=prior)
     price = getattr(ranker, "C", None)
     return used if price is None else replace(used, C=price)
 

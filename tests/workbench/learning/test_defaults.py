@@ -1,0 +1,98 @@
+"""One default: a project learns as ``PreferenceRanker()`` does, and tells with what."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from classmark.preferences.labels import labels_from
+from classmark.rankers.preference import PreferenceRanker
+from classmark.workbench.learning import fit
+from classmark.workbench.learning.learner import open_learner, training_of
+from classmark.workbench.learning.models import open_model
+from classmark.workbench.learning.rebuild import rebuild
+from classmark.workbench.learning.train import train
+from classmark.workbench.project import Project
+from classmark.workbench.settings import LearningSettings
+from projects import new_library
+from workbench.acts import say
+
+PLAIN = LearningSettings(strategy="plain")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The embedded library, about 600 documents to learn from: enough for a trial."""
+    return new_library(tmp_path_factory.mktemp("library") / "p")
+
+
+def vectors(project, model):
+    """The documents as the model has read them, and their labels."""
+    records = fit.to_learn_from(project.store.records(), PreferenceRanker())
+    collection = fit.collected(project, records)
+    assert collection.categories == model.categories
+    X = model.vectorizer.transform(collection.texts)
+    return X, labels_from(collection.labels, X.shape[0], len(collection.categories))
+
+
+def test_a_training_is_the_ranker_as_constructed_on_the_same_vectors(folder):
+    with Project(folder) as project:
+        trained = train(project, PLAIN)
+        model = open_model(project, project.models.current())
+        X, Y = vectors(project, model)
+        ranker = PreferenceRanker().fit(X, Y)
+        assert (model.ranker.weights_ == ranker.weights_).all()
+        assert (model.ranker.thresholds_ == ranker.thresholds_).all()
+        loss, C, center, prior, _ = ranker.setting_
+        assert (trained.loss, trained.C) == (loss, C)
+        assert (trained.center, trained.prior) == (center, prior)
+        assert prior == 0.3
+
+
+def test_what_was_chosen_is_written_out_and_trains_the_same_again(folder):
+    with Project(folder) as project:
+        trained = train(project, PLAIN)
+        training = training_of(project, trained.model)
+        assert training.asked.C == 0.0
+        assert training.asked.loss == "auto"
+        chosen = (training.how.loss, training.how.C, training.how.prior)
+        assert chosen == (trained.loss, trained.C, trained.prior)
+        before = open_model(project, project.models.current()).ranker.weights_
+        train(project, training.how)
+        again = open_model(project, project.models.current()).ranker.weights_
+        assert (np.asarray(again) == np.asarray(before)).all()
+        assert rebuild(project).rows[0]["difference"] == 0.0
+
+
+def test_a_training_with_a_prior_learns_from_every_decision(folder):
+    with Project(folder) as project:
+        assert train(project, PLAIN).live
+        learner = open_learner(project)
+        assert learner.ranker.dual.prior == 0.3
+        record = next(iter(project.store.records()))
+        say(project, record.id, min(record.labels))
+        assert rebuild(project).rows[0]["difference"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("given", "parameters"),
+    [
+        ({}, {"loss": "auto", "C": None, "center": "auto", "prior": "auto"}),
+        ({"C": 0.5}, {"loss": "auto", "C": 0.5, "center": 5.0, "prior": None}),
+        ({"C": 0.5, "center": 0.0}, {"C": 0.5, "center": None, "prior": None}),
+        ({"center": 3.0}, {"C": None, "center": 3.0, "prior": "auto"}),
+        ({"loss": "dme"}, {"loss": "dme", "C": None, "prior": "auto"}),
+        ({"loss": "svm"}, {"loss": "svm", "C": 0.1, "center": 5.0, "prior": None}),
+        ({"C": 0.1, "prior": 0.3}, {"C": 0.1, "center": 5.0, "prior": 0.3}),
+    ],
+)
+def test_what_is_set_is_learned_with_and_the_rest_is_chosen(given, parameters):
+    ranker = fit.new_ranker(replace(LearningSettings(), **given))
+    shown = {name: getattr(ranker, name) for name in parameters}
+    assert shown == parameters
+
+
+def test_the_price_is_selected_beside_what_is_chosen(folder):
+    with Project(folder) as project:
+        trained = train(project, PLAIN, select=True)
+        assert (trained.loss, trained.center, trained.prior) == ("dom", 5.0, 0.3)

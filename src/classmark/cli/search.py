@@ -414,6 +414,7 @@ class TrialOptions:
     parameters: tuple[str, ...] = PARAMETERS
     feedback: str | None = FEEDBACK
     plot: Path | None = option("Where the plot goes (.svg).", metavar="FILE")
+    hybrid: bool = flag("Try what meaning counts beside words instead.", "--hybrid")
     use: bool = flag("Of --hybrid: let searches count meaning so.", "--use")
 
 
@@ -423,7 +424,6 @@ def tune(
     parameter: tuple[str, ...] = option(
         "name=first:last:step or name=value,value; repeatable.", ()
     ),
-    hybrid: bool = flag("Try what meaning counts beside words instead.", "--hybrid"),
     model: str = option("The model.", "bm25"),
     files: QueryFiles,
     measure: str = option("As in map, ndcg@10, p@5.", "map"),
@@ -434,11 +434,10 @@ def tune(
     machines: WorkerOptions,
 ) -> Evaluated:
     """Try values of a model's parameters on judged queries, and say which is best."""
-    sweep = tuning.Sweep(
-        model, parameter, measure, trial.parameters, trial.feedback, hybrid, trial.use
-    )
+    how = (trial.parameters, trial.feedback, trial.hybrid, trial.use)
+    sweep = tuning.Sweep(model, parameter, measure, *how)
     judgments = _judgments(files, collection)
-    if hybrid:
+    if trial.hybrid:
         if folder is not None or machines != WorkerOptions():
             raise Mistake(
                 "--hybrid works in a project, in this process: leave --index, "

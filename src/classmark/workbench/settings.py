@@ -263,10 +263,11 @@ class SearchSettings:
         "auto no weight ranks",
     )
     meaning_weight: float = _setting(
-        2.0,
-        "What meaning counts in a search beside words, of which the best document has "
-        "1.",
-        most=100,
+        2.0, "What meaning counts beside the words of the best document.", most=100
+    )
+    approximate: bool = _setting(
+        False,
+        "Whether near vectors are found by a graph, quickly, but not all of them.",
     )
 
     def is_logged(self, override: bool | None = None) -> bool:

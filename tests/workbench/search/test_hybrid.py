@@ -100,6 +100,20 @@ def test_weights_and_ranks_may_be_asked_for(project):
     assert search_in(project, "verdict", QueryOptions()).hits == ()
 
 
+@pytest.mark.needs("usearch")
+def test_near_vectors_may_be_found_by_a_graph(project):
+    exact = search_in(project, "verdict hive", QueryOptions())
+    project.change_settings({"search.approximate": "yes"}, "me")
+    nearly = search_in(project, "verdict hive", QueryOptions())
+    assert nearly.note == hybrid.FUSED + hybrid.NEARLY
+    assert [(hit.id, hit.score) for hit in nearly.hits] == [
+        (hit.id, pytest.approx(hit.score)) for hit in exact.hits
+    ]
+    assert (project.meaning().folder / "graph").is_dir()
+    again = search_in(project, "verdict hive", QueryOptions())
+    assert ids(again) == ids(nearly)
+
+
 def test_the_usual_weight_is_the_engines():
     assert SearchSettings().meaning_weight == WEIGHT
 

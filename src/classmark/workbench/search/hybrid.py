@@ -28,11 +28,12 @@ if TYPE_CHECKING:
     from classmark.workbench.settings import SearchSettings
 
 FORMAT, VERSION = "classmark vectors by document", 1
-FOLDER = "vectors"  # beside the generations of the index
+FOLDER, GRAPH = "vectors", "graph"  # beside the index's generations, the vectors
 NO, AUTO, WEIGHT, RANKS = "no", "auto", "weight", "ranks"
 MOST_MISSING = 0.1  # of the documents may lack a vector for ``auto`` to fuse
 PATIENCE = 20  # times what a look-up took, until the next
 FUSED, ALONE = "ranked by words and meaning", "ranked by words alone"
+NEARLY = "; by meaning, most of the nearest are looked at, not all"
 
 
 class Fusion(NamedTuple):
@@ -109,6 +110,8 @@ def index_vectors(project: Project, index: Index) -> IndexVectors | None:
         _store_rows(project, index, vectors, dense)
     else:
         dense = DenseIndex(vectors.table, rows, source=vectors)
+    if project.settings.search.approximate:
+        dense = dense.approximate(vectors.folder / GRAPH)
     absent, alive = np.asarray(dense.rows) < 0, index.searcher.alive
     if len(alive):
         absent = absent[alive]
@@ -164,7 +167,8 @@ class VectorCache:
         vectors = project.meaning()
         if vectors is None:
             return None
-        key = project.settings.meaning, project.settings.text.fields
+        settings = project.settings
+        key = settings.meaning, settings.text.fields, settings.search.approximate
         size, cached = vectors.size, self._cached
         if cached is not None and self._key == key:
             grown = cached.missing and size != self._size
@@ -237,7 +241,8 @@ def to_be_fused(
     most = min(fusion.missing * found.documents, found.documents - 1)
     if found.missing and found.missing > most:
         raise Mistake(found.note)
-    notes = (FUSED, *([found.note] if found.missing else []))
+    how = FUSED + (NEARLY if project.settings.search.approximate else "")
+    notes = (how, *([found.note] if found.missing else []))
     return Fused(found.dense, fusion.weight, fusion.required, notes)
 
 

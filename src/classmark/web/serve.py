@@ -162,7 +162,7 @@ def warm_up(desk: Desk, server: uvicorn.Server) -> None:
     desk.background.start()
     model = desk.model()
     if model is not None:
-        model.suggest("a book", 1)
+        model.suggest("", 1)  # blank: no source of vectors is asked
     try:
         finder_of(desk)
     except Mistake as problem:  # whoever needs it is told

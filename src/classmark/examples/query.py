@@ -357,8 +357,7 @@ class ExampleQuery(Estimator):
         if isinstance(X, Collection) and k is not None and weights is not None:
             return X.top(weights, k)[0]
         scores = self.decision_function(X)
-        order = np.argsort(-scores, kind="stable")
-        return order if k is None else order[:k]
+        return np.argsort(-scores, kind="stable") if k is None else top(scores, k)
 
     def cut(self, terms: int, of: int | None = None) -> Self:
         """A copy that keeps the heaviest weights, so many of them.

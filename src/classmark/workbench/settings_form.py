@@ -40,7 +40,7 @@ def form_fields(settings: Settings) -> dict[str, list[FormField]]:
     """All settings that a form may change, by section; "" has the name.
 
     >>> [field.value for field in form_fields(Settings("Shelf"))["search"]]
-    ['no', 'auto', '2']
+    ['no', 'auto', '2', 'no']
     """
     form: dict[str, list[FormField]] = {}
     for section in ("", *SECTIONS):

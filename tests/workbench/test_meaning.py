@@ -11,6 +11,7 @@ from classmark.taxonomy.tree import Category
 from classmark.web.wording import CALLS, PAGES
 from classmark.workbench import meaning
 from classmark.workbench.categories.report import report_taxonomy
+from classmark.workbench.deciding.queue import queue
 from classmark.workbench.deciding.suggest import suggest
 from classmark.workbench.files.backup import back_up, restore
 from classmark.workbench.files.importing import import_documents, put_document
@@ -255,6 +256,21 @@ def test_categories_of_a_tree_are_described_by_words_where_vectors_are_own(tmp_p
         assert train(project).strategy == "flat"
         best = suggest(project, DOCUMENTS[4]["text"])[0]
         assert best.category == "roads"
+
+
+def test_a_queue_leaves_out_what_lacks_a_vector_of_ones_own(tmp_path):
+    waiting = [{"id": "w1", "text": "a bee"}, {"id": "w2", "text": "a car"}]
+    rows = with_vectors([*DOCUMENTS, waiting[0]]) + waiting[1:]
+    path = write_lines(tmp_path / "docs.jsonl", rows)
+    with Project(new_project(tmp_path / "own", [])) as project:
+        meaning.set_meaning(project, MeaningSettings("own"))
+        import_documents(project, path)
+        train(project)
+        table = queue(project)
+        assert [row["document"] for row in table.rows] == ["w1"]
+        assert "left out, because they have no vector: 1; import one" in table.note
+        alike = queue(project, "similar", to="bees0").rows
+        assert {row["document"]: row["cosine"] for row in alike}["w2"] == 0.0
 
 
 def test_own_vectors_that_do_not_fit_are_refused_with_their_place(tmp_path):

@@ -15,7 +15,7 @@ import numpy as np
 
 from classmark.arrays import Floats, Ints, Rows, rows_from, stack, take
 from classmark.formats.records import Record
-from classmark.problems import Mistake
+from classmark.problems import Mistake, worded
 from classmark.progress import track
 from classmark.ranking import top as top_of
 from classmark.workbench.learning.live import held
@@ -71,14 +71,16 @@ def queue(
 def _by_guess(
     project: Project, order: str, top: int
 ) -> tuple[list[dict[str, Cell]], str]:
-    model = project.require_model()
-    guesses = [
-        guess
-        for documents in _blocks(model, project.store.undecided())
-        for guess in best_guesses(project, model, documents)[1]
-        if guess is not None
-    ]
+    model, lacking = project.require_model(), 0
+    guesses: list[Guess | None] = []
+    for documents in _blocks(model, project.store.undecided()):
+        guesses += best_guesses(project, model, documents)[1]
+        lacking += int(_lacks_vector(project, model, documents).sum())
     column = "score" if model.calibrator is None else "probability"
+    note = f"by the {column} of the best category; lead: how far above the second"
+    if lacking:
+        remedy = worded("import one (classmark meaning import FILE)")
+        note += f"; left out, because they have no vector: {lacking:,}; {remedy}"
     return [
         {
             "document": guess.document,
@@ -86,8 +88,8 @@ def _by_guess(
             column: guess.height,
             "lead": guess.lead,
         }
-        for guess in sorted(guesses, key=KEYS[order])[:top]
-    ], f"by the {column} of the best category; lead: how far above the second"
+        for guess in sorted(filter(None, guesses), key=KEYS[order])[:top]
+    ], note
 
 
 def _similar(
@@ -155,11 +157,13 @@ def best_guesses(
 ) -> tuple[Rows, list[Guess | None]]:
     """Documents as rows of weighted terms, and the best category of each.
 
-    None where a model that goes down a tree finds no category.
+    None where a model that goes down a tree finds no category, and where a document
+    has no vector, though the model needs one of the user's own.
     """
     with held(model):
         X = _rows(project, model, documents)
         columns, scores, likely = two_best(model, X)
+    columns = np.where(_lacks_vector(project, model, documents), -1, columns)
     heights = scores if likely is None else likely
     guesses: list[Guess | None] = [
         None
@@ -239,9 +243,22 @@ def two_best(model: TextRanker, X: Rows) -> tuple[Ints, Floats, Floats | None]:
 
 
 def _rows(project: Project, model: TextRanker, documents: Sequence[Document]) -> Rows:
+    """Documents as rows of weighted terms, empty for those that lack a vector."""
     texts = [project.text_of(Record(document)) for document in documents]
+    for at in np.flatnonzero(_lacks_vector(project, model, documents)):
+        texts[at] = ""
     with held(model):
         return model.vectorizer.rows(texts)
+
+
+def _lacks_vector(
+    project: Project, model: TextRanker, documents: Sequence[Document]
+) -> Any:
+    """Whether each document lacks the vector of the user's own that the model reads."""
+    vectors: Any = model.vectorizer.meaning
+    if not getattr(vectors, "imported", False):
+        return np.zeros(len(documents), bool)
+    return ~vectors.has(project.text_of(Record(each)) for each in documents)
 
 
 def _blocks(

@@ -1,6 +1,7 @@
 """Pairs never listed: their prices, and the optimum that all pairs listed have."""
 
 import tracemalloc
+import warnings
 
 import numpy as np
 import pytest
@@ -154,10 +155,14 @@ def test_the_optimum_is_that_of_liblinear_on_listed_pairs(seed, weighted, C):
     svm = LinearSVC(
         loss="hinge", C=C, fit_intercept=False, tol=1e-7, max_iter=10**6, random_state=0
     )
-    svm.fit(apart * sign[:, np.newaxis], sign, sample_weight=count)
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        svm.fit(apart * sign[:, np.newaxis], sign, sample_weight=count)
     w = svm.coef_.ravel()
     theirs = 0.5 * w @ w + C * (np.maximum(0.0, 1.0 - apart @ w) @ np.asarray(count))
-    assert found.objective == pytest.approx(theirs, rel=1e-4, abs=1e-9)
+    assert found.objective <= theirs * (1.0 + 1e-4) + 1e-9
+    if not warned:  # liblinear has come to its optimum, too
+        assert found.objective == pytest.approx(theirs, rel=1e-4, abs=1e-9)
 
 
 def test_listed_pairs_lead_to_the_same_weights():

@@ -49,7 +49,7 @@ def trained(ranker, **meaning):
 
 
 RANKERS = [
-    cm.Rocchio(), cm.PreferenceRanker(), cm.PreferenceRanker(center=3.0),
+    cm.Rocchio(), cm.PreferenceRanker(prior=None), cm.PreferenceRanker(C=1.0),
     cm.LogLinearRanker(C=1.0), cm.MMP(), cm.CategoryPerceptron(),
 ]  # fmt: skip
 
@@ -86,7 +86,7 @@ def test_a_ranker_of_words_alone_takes_no_vectors(tmp_path):
 
 @pytest.mark.parametrize("text", ["honey of my apiary", "apiary", "a road"])
 def test_a_score_is_parted_into_words_and_meaning(text):
-    model = trained(cm.PreferenceRanker(), meaning=Topics())
+    model = trained(cm.PreferenceRanker(prior=None), meaning=Topics())
     scores = model.scores([text])[0]
     parts = model.score_parts(text, "bees")
     assert sum(parts) == pytest.approx(scores[0] - scores.mean())

@@ -63,8 +63,9 @@ def test_all_shapes_of_the_same_supervision_agree():
 
 def test_a_function_is_a_mapping_too():
     X, Y = problem(2)
-    own = PreferenceRanker(lambda graph: decompose(graph, "domination"), tol=1e-4)
-    named = PreferenceRanker("dom", tol=1e-4)
+    how = {"tol": 1e-4, "center": None}
+    own = PreferenceRanker(lambda graph: decompose(graph, "domination"), **how)
+    named = PreferenceRanker("dom", **how)
     assert own.fit(X, Y).objective_ == pytest.approx(
         named.fit(X, Y).objective_, rel=2e-4
     )

@@ -294,7 +294,7 @@ def test_a_center_stays_where_it_is():
     """Without its documents, what is left is the center."""
     rng = np.random.default_rng(15)
     X, Y = rng.random((12, 4)), rng.integers(0, 3, 12)
-    ranker = PreferenceRanker(center=0.5, tol=1e-6).fit(X, Y)
+    ranker = PreferenceRanker(center=0.5, prior=None, tol=1e-6).fit(X, Y)
     before = ranker.weights_.copy()
     live = from_batch(ranker.problem_, 1.0)
     assert np.array_equal(live.W, before)

@@ -101,8 +101,8 @@ def test_layers_beside_thresholds():
     alone = PreferenceRanker(C=C, tol=1e-6, max_iter=5000).fit(X, listed + graphs[6:])
     assert mixed.objective_ == pytest.approx(alone.objective_, rel=1e-5)
     assert np.allclose(mixed.thresholds_, alone.thresholds_, atol=5e-3)
-    assert PreferenceRanker().fit(X[:6], layers).thresholds_ is None
-    assert PreferenceRanker().fit(X[:6], listed).thresholds_ is None
+    assert PreferenceRanker(prior=None).fit(X[:6], layers).thresholds_ is None
+    assert PreferenceRanker(prior=None).fit(X[:6], listed).thresholds_ is None
     through = PreferenceRanker(C=C, tol=1e-6, max_iter=5000, kernel="linear")
     through.fit(X, layers + graphs[6:])
     assert np.allclose(

@@ -342,8 +342,12 @@ class TaxonomyRanker(LinearRanker):
         setting = setting or PriceSetting(self.C or 1.0, self.center or 0.0)
         shared = {name: getattr(self, name) for name in SHARED}
         ranker = PreferenceRanker(**shared, **setting._asdict())
-        ranker.prototypes = self.prototypes  # type: ignore[method-assign]
+        ranker.prototypes = self._centers  # type: ignore[method-assign]
         return ranker
+
+    def _centers(self, rows: Rows, labels: Rows) -> tuple[Csr, None]:
+        """The prototypes; what a single document has in them is not told."""
+        return self.prototypes(rows, labels), None
 
     def _chosen(self, rows: Rows, Y: Any) -> PriceSetting:
         if self.C is not None and self.center is not None:

@@ -22,13 +22,14 @@ AUTO = "auto"
 
 
 class PreferenceSetting(NamedTuple):
-    """What a problem is made of: see ``PreferenceRanker``; prior : 0 for none."""
+    """What a problem is made of: see ``PreferenceRanker``; prior, noise : 0 for none."""
 
     loss: Loss
     C: float
     center: float | None
     prior: float
     tol: float
+    noise: float = 0.0
 
 
 PAPER = PreferenceSetting("dom", 1.0, None, 0.0, 1e-3)
@@ -42,53 +43,71 @@ def stated(ranker: PreferenceRanker) -> PreferenceSetting:
         for name, value in values.items()
         if value != AUTO and not (value is None and name in ("C", "tol"))
     }
-    given["prior"] = given.get("prior") or 0.0
+    for name in ("prior", "noise"):
+        given[name] = given.get(name) or 0.0
     return PAPER._replace(**given)
 
 
-CENTER, PRIOR, TOL = 5.0, 0.3, 1e-2
-PRICES = (0.3, 0.1, 1.0)  # what a label's groups cost; the first if nothing is tried
-PAIR_PRICE = 1.0  # the same where each pair of labels is priced alone ("dis")
+PRICE, NOISE, PRIOR, TOL = 0.3, 2.0, 0.3, 1e-2
+CENTERS = (3.0, 1.4, 6.0)  # the first if nothing is tried
+PAIR_PRICE, PAIR_CENTER = 1.0, 5.0  # where each pair of labels is priced alone ("dis")
 SEVERAL = 1.5  # labels per document: from there on, a prior, and "dis" is tried
 MANY = 8.0  # labels per document: from there on, "dis" without trial
-ENOUGH = 200  # documents with labels: with fewer, nothing is held out
+ENOUGH = 200  # documents with labels: with fewer, a prior, and nothing is held out
 LEARNED, JUDGED = 20_000, 2000  # documents of a trial at most: to learn, held out
 SCORES = 50_000_000  # of documents held out, at most
+SURE = 2.0  # standard errors by which a setting must be better than the one before
 
 
 def chosen(ranker: PreferenceRanker, rows: Rows, labels: Rows) -> PreferenceSetting:
     """The setting for documents (n, features) with labels (n, k).
 
-    What the parameters say stays. Else: center 5; prior 0.3 where documents have 1.5
-    labels or more and no thresholds are learned; loss "dom", a label's group at the
-    price 0.3, unless 0.1, 1 or, with 1.5 labels or more, "dis" ranks a third of the
-    documents, held out, clearly better. From 8 labels per document on "dis" without
-    trial; its pairs cost 1 together for each label of a document. Weights that are to
-    be sparse have "dom" at 0.3 and no prior, which would touch all labels.
+    What the parameters say stays. Else: loss "dom", a label's group at the price 0.3,
+    noise 2, center 3 unless 1.4 or 6 or, with 1.5 labels per document or more, "dis"
+    ranks documents held out clearly better; prior 0.3 where documents have 1.5 labels
+    or more, or are fewer than 200, and no thresholds are learned. From 8 labels per
+    document on "dis" without trial; its pairs cost 1 together for each label of a
+    document. Weights that are to be sparse have no prior, which would touch all labels,
+    and no noise; their center is 5.
     """
     n_documents = int((np.diff(labels.starts) > 0).sum())
     own = labels.nnz / max(n_documents, 1)
     others = max(labels.width - own, 1.0)
-    loss = ranker.loss if ranker.loss != AUTO else "dis" if own >= MANY else "dom"
-    center: Any = CENTER if ranker.center == AUTO else ranker.center
     size = rows.width * labels.width * rows.values.itemsize
     dense = size <= byte_size(ranker.memory)
-    if not dense and ranker.loss == AUTO:
-        loss = "dom"
-    prior: Any = ranker.prior
-    if prior == AUTO:
-        prior = PRIOR * float(own >= SEVERAL and dense and not ranker.thresholds)
     tol = TOL if ranker.tol is None else ranker.tol
-    pairs = PreferenceSetting("dis", PAIR_PRICE / others, center, prior or 0.0, tol)
-    if loss == "dis":
-        return pairs
+    pairs = PreferenceSetting("dis", PAIR_PRICE / others, PAIR_CENTER, 0.0, tol)
+    loss = ranker.loss if ranker.loss != AUTO else "dom"
     share = own / others if loss == "dme" else 1.0
-    tried = [pairs._replace(loss=loss, C=share * price) for price in PRICES]
-    if n_documents < ENOUGH or not dense:
-        return tried[0]
-    if ranker.loss == AUTO and own >= SEVERAL:
+    by_label = PreferenceSetting(loss, share * PRICE, CENTERS[0], 0.0, tol, NOISE)
+    if not dense:
+        by_label = by_label._replace(center=PAIR_CENTER, noise=0.0)
+    tried = [by_label]
+    if dense and n_documents >= ENOUGH:
+        tried += [by_label._replace(center=center) for center in CENTERS[1:]]
+    if loss == "dis" or (ranker.loss == AUTO and own >= MANY and dense):
+        tried = [pairs]
+    elif ranker.loss == AUTO and own >= SEVERAL and len(tried) > 1:
         tried.append(pairs)
-    return _best(ranker, tried, rows, labels)
+    if dense and not ranker.thresholds and (own >= SEVERAL or n_documents < ENOUGH):
+        tried = [setting._replace(prior=PRIOR) for setting in tried]
+    tried = list(dict.fromkeys(_as_stated(ranker, setting) for setting in tried))
+    return _best(ranker, tried, rows, labels) if len(tried) > 1 else tried[0]
+
+
+def _as_stated(
+    ranker: PreferenceRanker, setting: PreferenceSetting
+) -> PreferenceSetting:
+    """The setting with what the parameters say of center, prior and noise."""
+    stated_values = {
+        name: getattr(ranker, name)
+        for name in ("center", "prior", "noise")
+        if getattr(ranker, name) != AUTO
+    }
+    for name in ("prior", "noise"):
+        if name in stated_values:
+            stated_values[name] = stated_values[name] or 0.0
+    return setting._replace(**stated_values)
 
 
 def _best(
@@ -97,28 +116,27 @@ def _best(
     """The first of the settings, or one that ranks documents held out clearly better.
 
     Each in turn takes the place of the best before it where its average precision is
-    higher by more than the standard error of the difference.
+    higher by more than two standard errors of the difference. Together they learn from
+    as many documents as there are: the choice costs about one more training.
     """
     params = ranker.get_params(deep=False)
     order = generator(ranker.random_state).permutation(len(rows))
     third = -(-len(rows) // 3)
-    held_out = np.sort(order[: min(third, JUDGED, SCORES // labels.width)])
-    learned = np.sort(order[third : third + LEARNED])
+    held_out = np.sort(order[: min(third, JUDGED, max(SCORES // labels.width, 1))])
+    learned = np.sort(order[third:][: min(len(rows) // len(tried), LEARNED)])
     training = take(rows, learned), take(labels, learned)
     truth, documents = take(labels, held_out), take(rows, held_out)
     precision: dict[PreferenceSetting, Any] = {}
-    for loss in dict.fromkeys(setting.loss for setting in tried):
-        alike = sorted(setting for setting in tried if setting.loss == loss)
-        fresh = type(ranker)(**params | alike[0]._asdict())
-        path = fresh.path(*training, [setting.C for setting in alike])
-        for setting, fitted in zip(alike, path, strict=True):
-            scores = fitted.decision_function(documents)
-            measured = category_ranking_per_document(scores, truth)
-            precision[setting] = measured["average_precision"]
+    for setting in tried:
+        fitted = type(ranker)(**params | setting._asdict()).fit(*training)
+        measured = category_ranking_per_document(
+            fitted.decision_function(documents), truth
+        )
+        precision[setting] = measured["average_precision"]
     best = tried[0]
     for setting in tried[1:]:
         gain = precision[setting] - precision[best]
         gain = gain[~np.isnan(gain)]
-        if gain.sum() > gain.std() * np.sqrt(len(gain)):
+        if gain.sum() > SURE * gain.std() * np.sqrt(len(gain)):
             best = setting
     return best

@@ -330,7 +330,9 @@ class Rocchio(LinearRanker):
     [Rocchio71], with β = 16, γ = 4 as in [CrammerSinger03].
 
     Weights can be positive only where a document of the category has the term, so they
-    are kept sparse: the cost is that of one sparse product.
+    are kept sparse: the cost is that of one sparse product. ``document_shares_``, (k,),
+    is what each document of a label adds to the unit prototype, β/n before its length
+    is taken off.
 
     >>> Rocchio().fit([[1.0, 0.0], [0.0, 1.0]], [[0], [1]]).rank([[0.2, 0.9]]).tolist()
     [[1, 0]]
@@ -353,9 +355,11 @@ class Rocchio(LinearRanker):
         counts, how = (size[owner], len(rows)), (self.beta, self.gamma)
         sums.data = rocchio_weights(sums.data, total[sums.indices], *counts, *how)
         length = np.sqrt(np.bincount(owner, sums.data**2, minlength=len(size)))
-        sums.data /= np.where(length > 0, length, 1.0)[owner]
+        length = np.where(length > 0, length, 1.0)
+        sums.data /= length[owner]
         sums.eliminate_zeros()
         self.weights_ = sums.T.tocsr()
+        self.document_shares_ = self.beta / (np.maximum(size, 1.0) * length)
         return self
 
 

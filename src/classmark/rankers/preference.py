@@ -86,10 +86,10 @@ class PreferenceRanker(LiveRanker):
     block coordinate ascent on the dual, each group's step exact, until the relative
     duality gap is at most ``tol``.
 
-    Where C is None, ``fit`` chooses it, and with it what of loss, center and prior is
-    "auto", by ``classmark.rankers.auto.chosen``; ``setting_`` tells. With a C, what is
-    "auto" is as in the paper: "dom", no center, no prior. tol None is 1e-2 where C is
-    chosen, else 1e-3.
+    Where C is None, ``fit`` chooses it, and with it what of loss, center, prior and
+    noise is "auto", by ``classmark.rankers.auto.chosen``; ``setting_`` tells. With a C,
+    what is "auto" is as in the paper: "dom", no center, no prior, no noise. tol None is
+    1e-2 where C is chosen, else 1e-3.
 
     class_weight : "balanced" divides C among the labels so that each label's groups
         together cost as much as those of any other: rare labels are not drowned.
@@ -102,6 +102,11 @@ class PreferenceRanker(LiveRanker):
     prior : None, or the value of one more feature that every document has: its weights
         learn how far a label is ahead before a word is read, and are had, negative, as
         thresholds_. Not with a kernel, thresholds or the loss "svm".
+    noise : None, or the square of one more feature of each document that no other has.
+        What it misses of a margin is then paid for by its square up to noise · C, and
+        beyond that as before: with a large C the loss is the squared hinge. With it, a
+        document with labels or layers is compared with ``center`` as it would be
+        without the document. Not with sparse weights.
     memory : what the weights may take. If features × labels need more, they are kept
         sparse (loss "dom", one thread): the same optimum, less a part shared by all
         labels, which no order sees; weights_ is then a scipy csr matrix.
@@ -120,7 +125,7 @@ class PreferenceRanker(LiveRanker):
     Attributes: weights_, store_ ("dense" or "sparse"), coef_, objective_ (primal),
     duality_gap_ (relative), n_iter_, thresholds_ (shape (labels,); where there is one
     for all, its value for each; svm: ranked by ⟨w_c, x⟩ − τ_c, a threshold for each),
-    setting_ (loss, C, center, prior and tol as used).
+    setting_ (loss, C, center, prior, tol and noise as used).
     """
 
     takes_graphs = True
@@ -136,6 +141,7 @@ class PreferenceRanker(LiveRanker):
     class_weight: str | None = None
     center: float | str | None = AUTO
     prior: float | str | None = AUTO
+    noise: float | str | None = AUTO
     memory: str = "2GB"
     n_jobs: int = 1
     random_state: int = 0
@@ -381,10 +387,15 @@ class PreferenceRanker(LiveRanker):
         able = self._loss == "dom" and self.kernel is None and not self.thresholds
         in_memory = fits(rows, levels.width, self.memory, sparse=able)
         shares = self._shares(levels)
-        prototypes = self._prototypes(rows, relevant(levels, Y))
+        prototypes, parts = self._prototypes(rows, relevant(levels, Y))
         rows = self._with_prior(rows)
         if in_memory:
-            return self._implicit(rows, levels, shares, Center(prototypes))
+            return self._implicit(rows, levels, shares, Center(prototypes, parts))
+        if self._how.noise:
+            raise Mistake(
+                f"noise is {self.noise} beside sparse weights: use noise=None, or a "
+                f"larger memory than {self.memory!r}"
+            )
         caps = self._caps(levels, shares).listed[levels.columns]
         least = 0.1 * self._how.tol / max(1.0, float(caps.max(initial=0.0)))
         seed = self.random_state
@@ -396,7 +407,7 @@ class PreferenceRanker(LiveRanker):
         if self.kernel is None:
             fits(rows, levels.width, self.memory, sparse=False)
         shares = self._shares(levels)
-        center = Center(self._prototypes(rows, relevant(levels, graphs)))
+        center = Center(self._prototypes(rows, relevant(levels, graphs))[0])
         rows = self._with_prior(rows)
         free = callable(self._loss)
         listed = np.array([free or not graph.is_layered for graph in graphs])
@@ -415,9 +426,8 @@ class PreferenceRanker(LiveRanker):
     ) -> ImplicitDual:
         caps, loss = self._caps(levels, shares), str(self._loss)
         how: dict[str, Any] = {"threads": self.n_jobs, "center": center}
-        return ImplicitDual(
-            rows, levels, loss, caps, thresholds=self._thresholds, **how
-        )
+        how |= {"thresholds": self._thresholds, "noise": self._how.noise}
+        return ImplicitDual(rows, levels, loss, caps, **how)
 
     def _explicit(
         self,
@@ -436,7 +446,8 @@ class PreferenceRanker(LiveRanker):
         if shared is None and self.thresholds == "category":
             shared = np.zeros((rows.width, k), rows.values.dtype), np.zeros(k)
             center.add_to(shared[0])
-        return ExplicitDual(rows, k, groups, self._how.C * caps, center, shared)
+        caps, noise = self._how.C * caps, self._how.noise
+        return ExplicitDual(rows, k, groups, caps, center, shared, noise=noise)
 
     def _shares(self, levels: Rows) -> Floats:
         """1 per label, or such that every label's groups cost the same together."""
@@ -455,26 +466,33 @@ class PreferenceRanker(LiveRanker):
         others = np.maximum(len(levels) - size, 1)
         return Caps(prices, prices * size / others)
 
-    def _prototypes(self, rows: Rows, labels: Rows) -> Any:
-        """Unit prototypes, ``center`` times as long, without a prior; or nothing."""
+    def _prototypes(self, rows: Rows, labels: Rows) -> tuple[Any, Any]:
+        """Prototypes, ``center`` times as long, without a prior; and their shares."""
         if self._how.center is None:
-            return None
-        prototypes = self.prototypes(rows, labels) * float(self._how.center)
+            return None, None
+        prototypes, shares = self.prototypes(rows, labels)
+        prototypes = prototypes * float(self._how.center)
+        if shares is not None:
+            shares = shares * float(self._how.center)
         if not self._how.prior:
-            return prototypes
+            return prototypes, shares
         from scipy.sparse import csr_matrix, vstack
 
         nothing = csr_matrix((1, prototypes.shape[1]), dtype=prototypes.dtype)
-        return vstack([nothing, prototypes], format="csr")
+        return vstack([nothing, prototypes], format="csr"), shares
 
     def _with_prior(self, rows: Rows) -> Rows:
         """The documents, with the constant column first where there is a prior."""
         prior = self._how.prior
         return with_constant(rows, prior, first=True) if prior else rows
 
-    def prototypes(self, rows: Rows, labels: Rows) -> Any:
-        """The w₀ of ``center``, csr (features, labels), each of length 1: Rocchio's."""
-        return Rocchio().fit(rows, labels).weights_
+    def prototypes(self, rows: Rows, labels: Rows) -> tuple[Any, Floats | None]:
+        """The w₀ of ``center``, csr (features, labels), each of length 1: Rocchio's.
+
+        And what a document of each label has in it, (labels,), or None.
+        """
+        rocchio = Rocchio().fit(rows, labels)
+        return rocchio.weights_, rocchio.document_shares_
 
     def _settle(self, problem: Problem, solution: Solution) -> None:
         prior, weights = self._how.prior, solution.weights
@@ -544,7 +562,7 @@ class PreferenceRanker(LiveRanker):
         require_numbers(self, "revisits", whole=True, least=0)
         require_numbers(self, "max_documents", whole=True, or_none=True, least=1)
         require_numbers(self, "time_budget", or_none=True, least=0)
-        for name in ("center", "prior"):
+        for name in ("center", "prior", "noise"):
             if getattr(self, name) != AUTO:
                 require_numbers(self, name, or_none=True)
         if self._how.center is not None and self.kernel is not None:

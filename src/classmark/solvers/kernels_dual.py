@@ -4,6 +4,10 @@ The duals of a document's listed labels lie in a pool (solvers.pool), those of i
 label of a kind at slots[part, level_starts[i] + j], those of all its labels against
 their thresholds at own[i]. A label at level −1 is compared with no other.
 
+A document's score of label r while it is learned is ⟨w_r, x⟩ + noise · a_r − self_r:
+a_r is its own coefficient, as a feature √noise that no other document has would give,
+and self_r what the document itself has in the center's score.
+
 The group of a document's label u is u and all labels that the document has not; its
 dual is a distribution p over the group, and w gains cap · x ⊗ (e_u − p) from it.
 """
@@ -151,7 +155,7 @@ def implicit_pass(
     weights : W and the thresholds.
     """
     (starts, columns, values), (W, tau) = rows, weights
-    codes, level_starts, labels, levels, caps, _, absent, widest = layers
+    codes, level_starts, labels, levels, caps, _, absent, widest, noise, _ = layers
     (slots, own, label, alpha, used), k = duals, W.shape[1]
     f, delta, level = np.empty(k, W.dtype), np.zeros(k), np.zeros(k)
     a, place = np.zeros((widest, k)), np.empty(k + 1, np.uint32)
@@ -165,10 +169,11 @@ def implicit_pass(
             slice(starts[i], starts[i + 1]),
             slice(level_starts[i], level_starts[i + 1]),
         )
-        above, q = labels[listed], square(values[row]) if learn else 0.0
+        above, q = labels[listed], square(values[row]) + noise if learn else 0.0
         if used[0] + most_room(len(codes), len(above), k) > len(label):
             return o
         scores_of(columns[row], values[row], W, f)
+        _add_private(i, layers, duals, f, delta)
         _mark(level, above, levels[listed], absent, f)
         for part in range(len(codes)):
             code = codes[part]
@@ -190,6 +195,48 @@ def implicit_pass(
         elif cost > 0.0:
             naps[i, 0] = 0
     return len(order)
+
+
+@compiled
+def _add_private(i: int, layers: Any, duals: Any, f: Any, parts: Any) -> None:
+    """f_r += noise · a_r − self_r of document i; ``parts`` is zero, and so again."""
+    first = layers.starts[i]
+    if len(layers.self_scores) > 0:
+        for j in range(first, layers.starts[i + 1]):
+            f[layers.labels[j]] -= layers.self_scores[j]
+    if layers.noise > 0.0:
+        coefficients(i, layers, duals, parts, np.empty(0))
+        for r in range(len(parts)):
+            f[r] += layers.noise * parts[r]
+            parts[r] = 0.0
+
+
+@compiled
+def private_values(documents: Any, layers: Any, duals: Any, k: int) -> Any:
+    """Σ a² and Σ a · self over documents and labels."""
+    parts, squares, dot = np.zeros(k), 0.0, 0.0
+    for o in range(len(documents)):
+        i = documents[o]
+        coefficients(i, layers, duals, parts, np.empty(0))
+        if len(layers.self_scores) > 0:
+            for j in range(layers.starts[i], layers.starts[i + 1]):
+                dot += parts[layers.labels[j]] * np.float64(layers.self_scores[j])
+        for r in range(k):
+            squares += parts[r] * parts[r]
+            parts[r] = 0.0
+    return squares, dot
+
+
+@compiled
+def listed_scores(rows: Any, starts: Any, labels: Any, W: Any, out: Any) -> None:
+    """out_j = ⟨w_r, x⟩ for each listed label r of each document."""
+    row_starts, columns, values = rows
+    for i in range(len(starts) - 1):
+        for j in range(starts[i], starts[i + 1]):
+            total = 0.0
+            for t in range(row_starts[i], row_starts[i + 1]):
+                total += np.float64(values[t]) * np.float64(W[columns[t], labels[j]])
+            out[j] = total
 
 
 @compiled
@@ -242,16 +289,17 @@ def _lists(mine: Any, label: Any) -> bool:
 
 @compiled
 def explicit_pass(
-    order: Any, rows: Any, squares: Any, edges: Any, alpha: Any, W: Any, tau: Any,
-    costs: Any, learn: bool,
+    order: Any, rows: Any, squares: Any, edges: Any, alpha: Any, weights: Any,
+    costs: Any, noise: float, learn: bool,
 ) -> None:  # fmt: skip
     """Visit documents whose groups list their edges: document → groups → edges.
 
-    edges : see ``preference.Edges``;  squares : ‖x‖² of each document;  tau : the
-    thresholds, which edges name as the items after the last label.
+    edges : see ``preference.Edges``;  squares : ‖x‖² + noise of each document;
+    weights : W and the thresholds, which edges name as the items after the last label.
     """
     starts, columns, values = rows
     group_starts, edge_starts, winners, losers, caps = edges
+    W, tau = weights
     k = W.shape[1]
     f, delta = np.empty(k + len(tau), W.dtype), np.zeros(k + len(tau))
     place = np.empty(k, np.uint32)
@@ -263,6 +311,13 @@ def explicit_pass(
         costs[i] = 0.0
         for t in range(len(tau)):
             f[k + t] = tau[t]
+        if noise > 0.0:
+            first, last = edge_starts[group_starts[i]], edge_starts[group_starts[i + 1]]
+            for e in range(first, last):
+                if winners[e] < k:
+                    f[winners[e]] += noise * alpha[e]
+                if losers[e] < k:
+                    f[losers[e]] -= noise * alpha[e]
         for g in range(group_starts[i], group_starts[i + 1]):
             span = slice(edge_starts[g], edge_starts[g + 1])
             costs[i] += caps[g] * visit_edges(

@@ -173,6 +173,8 @@ class LiveImplicitDual:
         self._starts.append([len(self._columns)])
         self._labels.append(lesson.labels)
         self._levels.append(lesson.levels)
+        if self._self_scores is not None:
+            self._self_scores.extend(len(lesson.labels))
         self._level_starts.append([len(self._labels)])
         for flags in (self._naps, self._costs, self._alive):
             flags.extend(1)
@@ -363,6 +365,8 @@ class LiveImplicitDual:
         levels = problem.levels
         left = np.repeat(self.alive, np.diff(levels.starts))
         problem.slots = problem.slots[:, np.flatnonzero(left)]
+        if self._self_scores is not None:
+            problem.self_scores = problem.self_scores[left]
         self._hold(take(problem.rows, places), take(levels, places))
         for name in ("_naps", "_costs", "_alive", "_own"):
             if (flags := getattr(self, name)) is not None:
@@ -382,7 +386,8 @@ class LiveImplicitDual:
         self._starts, self._level_starts = Growing(rows.starts), Growing(levels.starts)
         self._columns, self._values = Growing(rows.columns), Growing(rows.values)
         self._labels, self._levels = Growing(levels.columns), Growing(levels.values)
-        self._width = levels.width
+        self._width, scores = levels.width, self.problem.self_scores
+        self._self_scores = Growing(scores) if len(scores) else None
 
     def _refresh(self) -> None:
         """Let the problem see what is kept now."""
@@ -396,6 +401,8 @@ class LiveImplicitDual:
         problem.naps, problem.costs = self._naps.array, self._costs.array
         if self._own is not None:
             problem.own = self._own.array
+        if self._self_scores is not None:
+            problem.self_scores = self._self_scores.array
         problem.n_documents = len(self)
         missing = len(self._labels.room) - problem.slots.shape[1]
         if missing > 0:
@@ -450,9 +457,9 @@ class ListedDuals(dict[int, ListedDocument]):
     is taken off what their group may have.
     """
 
-    def __init__(self, C: float, tau: Floats) -> None:
+    def __init__(self, C: float, tau: Floats, noise: float = 0.0) -> None:
         super().__init__()
-        self.C, self.tau = C, tau
+        self.C, self.tau, self.noise = C, tau, noise
         self._hidden: frozenset[int] = frozenset()
 
     def put(
@@ -517,7 +524,10 @@ class ListedDuals(dict[int, ListedDocument]):
         ]
         ends = np.array([0, len(lesson.columns)])
         rows = Rows(ends, lesson.columns, lesson.values, height)
-        problem = ExplicitDual(rows, width, [left], caps, shared=(W, self.tau))
+        shared = W, self.tau
+        problem = ExplicitDual(
+            rows, width, [left], caps, shared=shared, noise=self.noise
+        )
         problem.alpha = duals[compared]
         return ListedDocument(lesson, edges, duals.copy(), compared, problem)
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from classmark.arrays import Array, Bools, Csr, Floats, Ints, Rows, ranges
+from classmark.estimator import TINY
 from classmark.preferences.graph import Groups
 from classmark.problems import Mistake, TooLittleMemory
 from classmark.solvers.ascent import Dual
@@ -23,7 +24,9 @@ from classmark.solvers.kernels_dual import (
     coefficients,
     explicit_pass,
     implicit_pass,
+    listed_scores,
     odds_pass,
+    private_values,
     rebuild,
     square_and_dot,
 )
@@ -35,10 +38,14 @@ class Center:
     """w₀ of ½‖w − w₀‖², sparse, shape (features, labels); zero unless given.
 
     With a good guess as the center, few documents need few changes; with many, the
-    margins decide.
+    margins decide. shares : None, or (labels,), s such that without one of its
+    documents, x, the prototype p of a label would have the direction of p − s · x.
     """
 
-    def __init__(self, weights: Csr | None = None) -> None:
+    def __init__(
+        self, weights: Csr | None = None, shares: Floats | None = None
+    ) -> None:
+        self.shares = shares
         self._places = np.empty(0, np.int64)
         self._known = np.empty(0)
         if weights is not None:
@@ -84,7 +91,9 @@ class Layers(NamedTuple):
 
     codes : kinds of groups;  starts, labels, levels : of each document those listed;
     caps, rest_caps : what a slack costs, by label;  absent : columns of W that no label
-    has, which are in no group;  widest : the most labels listed of a document.
+    has, which are in no group;  widest : the most labels listed of a document;
+    noise : see ``ImplicitDual``;  self_scores : what a document has in the center's
+    scores of the labels listed, or none.
     """
 
     codes: Ints
@@ -95,6 +104,8 @@ class Layers(NamedTuple):
     rest_caps: Floats
     absent: Ints
     widest: int
+    noise: float
+    self_scores: Array
 
 
 class Duals(NamedTuple):
@@ -140,7 +151,11 @@ class ImplicitDual(Dual):
     loss : "dis", "dom", "dme", "dom-dme" or "svm" [AiolliSebastianiSperduti08];
     caps : what a slack costs;  center : w₀, zero unless given;  thresholds : None, or
     "common" or "category": w has thresholds ``tau`` too, one or one per label, and the
-    groups of "svm" are added, each listed label over its threshold, each other below.
+    groups of "svm" are added, each listed label over its threshold, each other below;
+    noise : each document has a feature √noise of its own. Its weights are as good as
+    slacks paid for by their squares, ½ v²/noise for each label, before those of the
+    groups, cap · ξ; with large caps the loss is the squared hinge. Then, too, where the
+    center has ``shares``, a document's margins are measured by the center without it.
 
     Several threads share W without locks. Each owns its documents' duals, so these stay
     feasible; before a gap is computed W is computed anew from them, so it is exact.
@@ -156,6 +171,7 @@ class ImplicitDual(Dual):
         threads: int = 1,
         center: Center | None = None,
         thresholds: str | None = None,
+        noise: float = 0.0,
     ) -> None:
         if loss not in CODES:
             raise Mistake(f"loss {loss!r} is not known: use {', '.join(CODES)}")
@@ -178,7 +194,10 @@ class ImplicitDual(Dual):
         self.own = np.zeros((owners, 3), np.uint32)
         self.naps = np.zeros((len(rows), 2), np.uint8)
         self.costs = np.zeros(len(rows), np.float32)
-        self.without_words = np.flatnonzero(np.diff(rows.starts) == 0)
+        self.noise, self.self_scores = noise, np.empty(0, np.float32)
+        if noise and self.center.shares is not None:
+            self.self_scores = self._self_scores(self.center.shares)
+        self.without_words = np.flatnonzero((np.diff(rows.starts) == 0) & (noise == 0))
         self.pools = [self._pool(part, threads) for part in range(threads)]
 
     def visit(self, order: Array) -> None:
@@ -190,7 +209,8 @@ class ImplicitDual(Dual):
         rows, levels = self.rows, self.levels
         layers = Layers(
             self.codes, levels.starts, levels.columns, levels.values, self.caps,
-            self.rest_caps, self.absent, max(1, self.widest),
+            self.rest_caps, self.absent, max(1, self.widest), self.noise,
+            self.self_scores,
         )  # fmt: skip
         duals = Duals(self.slots, self.own, pool.label, pool.alpha, pool.used)
         return (rows.starts, rows.columns, rows.values), layers, duals
@@ -216,9 +236,35 @@ class ImplicitDual(Dual):
         self.rest_caps = self.rest_caps * factor
         self.naps[:] = 0
 
+    def _self_scores(self, shares: Floats) -> Array:
+        """What a document has in the center's scores of its labels, (labels listed,).
+
+        ⟨p, x⟩ less ⟨p′, x⟩, p′ = (p − s x) ‖p‖/‖p − s x‖: W is the center.
+        """
+        rows, levels = self.rows, self.levels
+        scores, counts = np.empty(levels.nnz), np.diff(levels.starts)
+        arrays = rows.starts, rows.columns, rows.values
+        listed_scores(arrays, levels.starts, levels.columns, self.W, scores)
+        square = np.repeat(squares(rows), counts)
+        share, length = shares[levels.columns], _lengths(self.W)[levels.columns]
+        rest = length**2 - 2.0 * share * scores + share**2 * square
+        without = (scores - share * square) * length / np.sqrt(np.maximum(rest, TINY))
+        return (scores - np.clip(without, 0.0, scores)).astype(np.float32)
+
     def values(self) -> tuple[float, float]:
         """½‖w − w₀‖², and the dual value."""
-        return self.center.values(self.W, self.total(), self.tau)
+        return _with_private(
+            self.center.values(self.W, self.total(), self.tau), self.private()
+        )
+
+    def private(self) -> tuple[float, float]:
+        """½ noise Σ a², and Σ a · self, a being the coefficients of documents."""
+        squares = dots = 0.0
+        for pool in self.pools if self.noise or len(self.self_scores) else ():
+            _, *arrays = self.arrays(pool)
+            square, dot = private_values(pool.documents, *arrays, self.W.shape[1])
+            squares, dots = squares + square, dots + dot
+        return 0.5 * self.noise * squares, dots
 
     def total(self) -> float:
         """Σα; an empty document's groups have slack 1 whatever w: α = cap at once.
@@ -360,6 +406,21 @@ def squares(rows: Rows) -> Floats:
     return np.bincount(owner, weights, len(rows)).astype(np.float64)
 
 
+def _lengths(W: Floats) -> Floats:
+    """The length of each column."""
+    return np.sqrt(np.einsum("jr,jr->r", W, W, dtype=np.float64))
+
+
+def _with_private(
+    values: tuple[float, float], *parts: tuple[float, float]
+) -> tuple[float, float]:
+    """Primal penalty and dual value, with those of the documents' own features."""
+    half, dual = values
+    for penalty, gain in parts:
+        half, dual = half + penalty, dual + gain - penalty
+    return half, dual
+
+
 class ExplicitDual(Dual):
     """min ½‖w − w₀‖² + Σ_g cap_g ξ_g, the groups of each document given as edges.
 
@@ -370,6 +431,7 @@ class ExplicitDual(Dual):
     An edge may name the item n_labels, the threshold: its row is the constant 1 in
     place of x, and its weight, ``tau``, is part of w: one, (1,), or, if that is what is
     shared, one per label, (n_labels,): then it is the threshold of the other end.
+    noise : as of ``ImplicitDual``.
     """
 
     def __init__(
@@ -380,14 +442,16 @@ class ExplicitDual(Dual):
         caps: Floats,
         center: Center | None = None,
         shared: tuple[Floats, Floats] | None = None,
+        *,
+        noise: float = 0.0,
     ) -> None:
-        self.rows, self.n_documents = rows, len(rows)
+        self.rows, self.n_documents, self.noise = rows, len(rows), noise
         self.center = center or Center()
         if shared is None:
             shared = np.zeros((rows.width, n_labels), rows.values.dtype), np.zeros(1)
             self.center.add_to(shared[0])
         self.W, self.tau = shared
-        self.squares = squares(rows)
+        self.squares = squares(rows) + noise
         self.costs = np.zeros(len(rows))
         flat = [group for document in groups for group in document]
         pairs = np.array([e for group in flat for e in group], np.uint32).reshape(-1, 2)
@@ -405,7 +469,15 @@ class ExplicitDual(Dual):
 
     def values(self) -> tuple[float, float]:
         """½‖w − w₀‖², and the dual value."""
-        return self.center.values(self.W, self.total(), self.tau)
+        return _with_private(
+            self.center.values(self.W, self.total(), self.tau), self.private()
+        )
+
+    def private(self) -> tuple[float, float]:
+        """½ noise Σ a², a being the coefficients of documents, and 0."""
+        if not self.noise:
+            return 0.0, 0.0
+        return 0.5 * self.noise * float((self.coefficients() ** 2).sum()), 0.0
 
     def total(self) -> float:
         """Σα."""
@@ -435,8 +507,8 @@ class ExplicitDual(Dual):
     def _visit(self, order: Array, *, learn: bool) -> float:
         rows = self.rows.starts, self.rows.columns, self.rows.values
         explicit_pass(
-            order, rows, self.squares, self.edges, self.alpha, self.W, self.tau,
-            self.costs, learn,
+            order, rows, self.squares, self.edges, self.alpha, (self.W, self.tau),
+            self.costs, self.noise, learn,
         )  # fmt: skip
         return float(self.costs.sum())
 
@@ -489,7 +561,8 @@ class CompositeDual(Dual):
     def values(self) -> tuple[float, float]:
         """½‖w − w₀‖², and the dual value."""
         total = self.implicit.total() + self.explicit.total()
-        return self.implicit.center.values(self.W, total, self.tau)
+        values = self.implicit.center.values(self.W, total, self.tau)
+        return _with_private(values, self.implicit.private(), self.explicit.private())
 
     def coefficients(self) -> Floats:
         """Document i's part in w_r is coefficients[i, r] · x_i, shape (n, labels)."""

@@ -93,7 +93,8 @@ class LiveDual:
         self.retired: set[int] = set()
         self.visits = 0
         own = layered.tau if layered.thresholds else np.zeros(1)
-        self.shelf, self.listed = LiveImplicitDual(layered), ListedDuals(C, own)
+        self.shelf = LiveImplicitDual(layered)
+        self.listed = ListedDuals(C, own, layered.noise)
         if is_listed is None:
             is_listed = np.full((listed or layered).n_documents, listed is not None)
         self.owner = Growing(np.flatnonzero(~is_listed))
@@ -456,7 +457,7 @@ def from_batch(
     if isinstance(problem, ExplicitDual):
         dtype, n_labels = problem.rows.values.dtype, problem.W.shape[1]
         layered = _empty(loss, C, dtype, n_labels, thresholds)
-        layered.W = problem.W
+        layered.W, layered.noise = problem.W, problem.noise
         return LiveDual(layered, C, listed=problem, **how)
     if isinstance(problem, ImplicitDual) and len(problem.slots):
         problem.settle()
@@ -509,6 +510,9 @@ def to_arrays(live: LiveDual) -> Arrays:
         "numbers": np.array([live.visits, -1 if live.keep is None else live.keep]),
         "prices": np.array([live.C, *live.tau[: max(1, width)]]),
     }
+    if problem.noise:
+        arrays["noise"] = np.array([problem.noise])
+        arrays["self_scores"] = problem.self_scores
     if live.prior:
         arrays["prior"] = np.array([live.prior, *problem.W[0, :width]])
     return arrays | _listed_arrays(live)
@@ -531,7 +535,9 @@ def from_arrays(
     rows = rows_in(arrays, "words", weights.shape[0])
     levels = rows_in(arrays, "levels", weights.shape[1])
     caps = Caps(*[np.array(arrays["caps"])] * 2)
-    problem = ImplicitDual(rows, levels, loss, caps, thresholds=thresholds)
+    noise = float(arrays.get("noise", np.zeros(1))[0])
+    problem = ImplicitDual(rows, levels, loss, caps, thresholds=thresholds, noise=noise)
+    problem.self_scores = np.array(arrays.get("self_scores", problem.self_scores))
     problem.W = weights
     problem.slots = np.array(arrays["slots"])
     if thresholds:

@@ -28,7 +28,8 @@ from classmark import PreferenceRanker
 from classmark.arrays import rows_from
 from classmark.datasets import load
 from classmark.measures import category_ranking_per_document
-from classmark.solvers.preference_live import LiveDual, from_arrays, to_arrays
+from classmark.solvers.live_arrays import from_arrays, to_arrays
+from classmark.solvers.preference_live import LiveDual
 from classmark.validation import generator
 from classmark.weighting.vectorizer import Vectorizer
 

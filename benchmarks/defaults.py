@@ -11,13 +11,13 @@ judge   : every contestant on the *judge* sets, which no constant was chosen on.
 
 The two lists are fixed below. A set on which the judged default has lost may be
 designed on afterwards: then it is a design set, and sets not looked at take its place
-(annif-makupalat, for wikispeedia and the sections of Debian packages). Contestants: scikit-learn's LinearSVC,
-LogisticRegression, ComplementNB and SGDClassifier, one against the rest, each as
-constructed and with the best of five prices by three folds of the training documents
-(mean AvgP); ours as constructed. All see the same unit vectors, (1 + ln tf) · idf.
-Large sets are cut, by a seed, to 3,000 documents to learn and 2,000 to test; labels
-without a training document are left out. Seconds are processor time of the final
-training, one thread; those of a grid are of all its trainings.
+(annif-makupalat, for wikispeedia and the sections of Debian packages). Contestants:
+scikit-learn's LinearSVC, LogisticRegression, ComplementNB and SGDClassifier, one
+against the rest, each as constructed and with the best of five prices by three folds of
+the training documents (mean AvgP); ours as constructed. All see the same unit vectors,
+(1 + ln tf) · idf. Large sets are cut, by a seed, to 3,000 documents to learn and 2,000
+to test; labels without a training document are left out. Seconds are processor time of
+the final training, one thread; those of a grid are of all its trainings.
 """
 
 from __future__ import annotations

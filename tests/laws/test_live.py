@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from classmark import PreferenceGraph, PreferenceRanker
 from classmark.rankers.preference import lesson_of
 from classmark.solvers import preference_live
+from classmark.solvers.live_arrays import from_arrays, to_arrays
 from classmark.solvers.preference_live import (
-    from_arrays,
     from_batch,
     from_nothing,
-    to_arrays,
 )
 from oracles import live as slow
 

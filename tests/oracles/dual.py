@@ -66,6 +66,17 @@ def coefficients(document, alpha, level):
     return out
 
 
+def private_values(X, levels, alpha, self_scores):
+    """Σ a² and Σ a · self; self_scores : (n, labels)."""
+    parts = np.array([coefficients(i, alpha, levels[i]) for i in range(len(X))])
+    return (parts**2).sum(), (parts * self_scores).sum()
+
+
+def listed_scores(X, levels, W):
+    """The scores of the labels that each document lists, one after the other."""
+    return (X @ W)[levels != 0]
+
+
 def rebuild(X, levels, alpha):
     parts = [coefficients(i, alpha, levels[i]) for i in range(len(X))]
     return X.T @ np.array(parts)

@@ -10,8 +10,8 @@ from classmark.arrays import rows_from
 from classmark.preferences.graph import decompose
 from classmark.preferences.labels import levels_from
 from classmark.problems import Mistake, TooLittleMemory
+from classmark.solvers.live_arrays import from_arrays, to_arrays
 from classmark.solvers.preference import Caps, ImplicitDual
-from classmark.solvers.preference_live import from_arrays, to_arrays
 from oracles import dual as slow
 
 K, D, C = 3, 4, 0.7

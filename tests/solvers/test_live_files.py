@@ -5,11 +5,10 @@ import pytest
 
 from classmark import PreferenceGraph, PreferenceRanker
 from classmark.rankers.preference import lesson_of
+from classmark.solvers.live_arrays import from_arrays, to_arrays
 from classmark.solvers.preference_live import (
-    from_arrays,
     from_batch,
     from_nothing,
-    to_arrays,
 )
 
 K, D = 5, 8

@@ -11,7 +11,7 @@ from classmark.arrays import rows_from
 from classmark.rankers.linear import LogLinearRanker
 from classmark.solvers import kernels_dual
 from classmark.solvers.ascent import ascend
-from classmark.solvers.preference import OddsDual
+from classmark.solvers.multinomial import OddsDual
 
 
 def _documents(several, n=50, seed=0):

@@ -14,6 +14,7 @@ from classmark.preferences.labels import are_layered, levels_from
 from classmark.problems import Mistake
 from classmark.solvers import kernels_dual
 from classmark.solvers.ascent import ascend
+from classmark.solvers.kernels_dual import listed_scores
 from classmark.solvers.preference import Caps, ExplicitDual, ImplicitDual
 from oracles import dual as slow
 
@@ -70,6 +71,35 @@ def test_an_implicit_pass_is_the_slow_one(loss, seed):
         assert np.allclose(parts[i], slow.coefficients(i, alpha, dense[i]), atol=1e-3)
     fast.settle()
     assert np.allclose(fast.W, slow.rebuild(X, dense, alpha), atol=1e-3)
+
+
+@pytest.mark.parametrize("loss", MAPPINGS)
+def test_what_a_document_has_in_its_own_scores_is_the_slow_sum(loss):
+    X, Y = problem(5)
+    dense = levels_from(Y).to_scipy().toarray()
+    W = np.random.default_rng(5).random((4, 4)).astype(np.float32)
+    fast = implicit(X, Y, loss)
+    rows, levels, fast.noise = fast.rows, fast.levels, 2.0
+    scores = np.empty(levels.nnz)
+    arrays = rows.starts, rows.columns, rows.values
+    listed_scores(
+        arrays, levels.starts, levels.columns, W.astype(rows.values.dtype), scores
+    )
+    assert np.allclose(scores, slow.listed_scores(X, dense, W), atol=1e-6)
+    fast.self_scores = scores.astype(np.float32)
+    fast.learn(np.arange(7))
+    self_scores = np.where(dense != 0, X @ W, 0.0)
+    parts = fast.coefficients()
+    squares, dot = (parts**2).sum(), (parts * self_scores).sum()
+    assert fast.private() == pytest.approx((squares, dot), rel=1e-5)
+    pairs = {
+        ("dis", i, u, v): value
+        for i, row in enumerate(parts)
+        for u, v, value in [(0, 1, row[0]), (2, 1, row[2]), (3, 1, row[3])]
+    }
+    if loss != "svm":  # there a document's parts need not add up to zero
+        expected = slow.private_values(X, dense, pairs, self_scores)
+        assert fast.private() == pytest.approx(expected, rel=1e-5)
 
 
 @given(seed=st.integers(0, 2**32 - 1))

@@ -169,7 +169,8 @@ def _learned(
         kind = rows.values.dtype
         return weights.astype(kind, copy=False), bias.astype(kind, copy=False)
     from classmark.solvers.ascent import ascend
-    from classmark.solvers.preference import Caps, ImplicitDual, OddsDual
+    from classmark.solvers.multinomial import OddsDual
+    from classmark.solvers.preference import Caps, ImplicitDual
 
     full, problem = with_constant(rows, 1.0), None
     if base == "svm":

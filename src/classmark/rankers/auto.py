@@ -22,7 +22,10 @@ AUTO = "auto"
 
 
 class PreferenceSetting(NamedTuple):
-    """What a problem is made of: see ``PreferenceRanker``; prior, noise : 0 for none."""
+    """What a problem is made of: see ``PreferenceRanker``.
+
+    prior, noise : 0 for none.
+    """
 
     loss: Loss
     C: float

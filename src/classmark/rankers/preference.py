@@ -43,6 +43,7 @@ from classmark.rankers.auto import AUTO, PreferenceSetting, chosen, stated
 from classmark.rankers.linear import Evidence, LiveRanker, Rocchio, Words
 from classmark.solvers.ascent import Solution, ascend
 from classmark.solvers.hinge import Similarity, features_of, kernel_of
+from classmark.solvers.live_arrays import from_arrays, to_arrays
 from classmark.solvers.live_documents import Lesson, lesson_of
 from classmark.solvers.preference import (
     CODES,
@@ -56,11 +57,9 @@ from classmark.solvers.preference import (
 )
 from classmark.solvers.preference_live import (
     LiveDual,
-    from_arrays,
     from_batch,
     from_nothing,
     less_prior,
-    to_arrays,
 )
 from classmark.solvers.preference_sparse import SparseDual
 from classmark.validation import require_numbers

@@ -27,7 +27,7 @@ from classmark.rankers.meaning_weight import weigh_meaning
 from classmark.rankers.online import MMP, CategoryPerceptron
 from classmark.rankers.preference import PreferenceRanker
 from classmark.ranking import top as best_of
-from classmark.solvers.preference_live import thresholds_in
+from classmark.solvers.live_arrays import thresholds_in
 from classmark.storage import (
     SavedFolder,
     open_folder,

@@ -124,12 +124,23 @@ def _lowest(f: Any, above: Any) -> Any:
 
 
 @compiled
-def _mark(level: Any, above: Any, levels: Any, absent: Any, f: Any) -> None:
-    """Write the levels of a document; absent labels are in none of its groups."""
-    for j in range(len(above)):
-        level[above[j]] = levels[j]
-    for j in range(len(absent)):
-        f[absent[j]], level[absent[j]] = -np.inf, -1.0
+def _mark(i: int, layers: Any, duals: Any, f: Any, parts: Any, level: Any) -> None:
+    """Write the levels of document i; absent labels are in none of its groups.
+
+    f_r += noise · a_r − self_r; ``parts`` is zero, and so again.
+    """
+    for j in range(layers.starts[i], layers.starts[i + 1]):
+        r = layers.labels[j]
+        level[r] = layers.levels[j]
+        if len(layers.self_scores) > 0:
+            f[r] -= layers.self_scores[j]
+    if layers.noise > 0.0:
+        coefficients(i, layers, duals, parts, np.empty(0))
+        for r in range(len(parts)):
+            f[r] += layers.noise * parts[r]
+            parts[r] = 0.0
+    for j in range(len(layers.absent)):
+        f[layers.absent[j]], level[layers.absent[j]] = -np.inf, -1.0
 
 
 @compiled
@@ -155,7 +166,7 @@ def implicit_pass(
     weights : W and the thresholds.
     """
     (starts, columns, values), (W, tau) = rows, weights
-    codes, level_starts, labels, levels, caps, _, absent, widest, noise, _ = layers
+    codes, level_starts, labels, _, caps, _, _, widest, noise, _ = layers
     (slots, own, label, alpha, used), k = duals, W.shape[1]
     f, delta, level = np.empty(k, W.dtype), np.zeros(k), np.zeros(k)
     a, place = np.zeros((widest, k)), np.empty(k + 1, np.uint32)
@@ -173,8 +184,7 @@ def implicit_pass(
         if used[0] + most_room(len(codes), len(above), k) > len(label):
             return o
         scores_of(columns[row], values[row], W, f)
-        _add_private(i, layers, duals, f, delta)
-        _mark(level, above, levels[listed], absent, f)
+        _mark(i, layers, duals, f, delta, level)
         for part in range(len(codes)):
             code = codes[part]
             mine = own[i : i + 1] if code == SVM else slots[part, listed]
@@ -195,20 +205,6 @@ def implicit_pass(
         elif cost > 0.0:
             naps[i, 0] = 0
     return len(order)
-
-
-@compiled
-def _add_private(i: int, layers: Any, duals: Any, f: Any, parts: Any) -> None:
-    """f_r += noise · a_r − self_r of document i; ``parts`` is zero, and so again."""
-    first = layers.starts[i]
-    if len(layers.self_scores) > 0:
-        for j in range(first, layers.starts[i + 1]):
-            f[layers.labels[j]] -= layers.self_scores[j]
-    if layers.noise > 0.0:
-        coefficients(i, layers, duals, parts, np.empty(0))
-        for r in range(len(parts)):
-            f[r] += layers.noise * parts[r]
-            parts[r] = 0.0
 
 
 @compiled

@@ -25,7 +25,6 @@ from classmark.solvers.kernels_dual import (
     explicit_pass,
     implicit_pass,
     listed_scores,
-    odds_pass,
     private_values,
     rebuild,
     square_and_dot,
@@ -261,8 +260,9 @@ class ImplicitDual(Dual):
         """½ noise Σ a², and Σ a · self, a being the coefficients of documents."""
         squares = dots = 0.0
         for pool in self.pools if self.noise or len(self.self_scores) else ():
-            _, *arrays = self.arrays(pool)
-            square, dot = private_values(pool.documents, *arrays, self.W.shape[1])
+            _, layers, duals = self.arrays(pool)
+            width = self.W.shape[1]
+            square, dot = private_values(pool.documents, layers, duals, width)
             squares, dots = squares + square, dots + dot
         return 0.5 * self.noise * squares, dots
 
@@ -408,7 +408,7 @@ def squares(rows: Rows) -> Floats:
 
 def _lengths(W: Floats) -> Floats:
     """The length of each column."""
-    return np.sqrt(np.einsum("jr,jr->r", W, W, dtype=np.float64))
+    return np.asarray(np.sqrt(np.einsum("jr,jr->r", W, W, dtype=np.float64)))
 
 
 def _with_private(
@@ -434,7 +434,7 @@ class ExplicitDual(Dual):
     noise : as of ``ImplicitDual``.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (what a solver is asked)
         self,
         rows: Rows,
         n_labels: int,
@@ -570,47 +570,6 @@ class CompositeDual(Dual):
         out[~self.is_listed] = self.implicit.coefficients()
         out[self.is_listed] = self.explicit.coefficients()
         return out
-
-
-class OddsDual(Dual):
-    """min ½‖W‖² + C Σ_i (1/s_i) Σ_u −ln p(u | x_i, u or no label of i), by its dual.
-
-    u runs over the s_i labels of document i: each against all that the document has
-    not, as in the log-linear loss of domination; with one label a document it is
-    multinomial logistic regression. The dual, Σ cap · entropy(p) − ½‖W‖² with W = Σ cap
-    · x ⊗ (e_u − p), is climbed document by document [ShalevZhang13]. It needs a number
-    for each label of each document and each label, and no gradient of all weights.
-
-    rows : documents (n, features);  labels : Rows (n, labels), values not read.
-    """
-
-    def __init__(self, rows: Rows, labels: Rows, C: float) -> None:
-        self.rows, self.labels, self.n_documents = rows, labels, len(rows)
-        sizes = np.diff(labels.starts)
-        self.caps = C / np.repeat(sizes, sizes)
-        self.W: Floats = np.zeros((rows.width, labels.width), rows.values.dtype)
-        self.P = np.zeros((labels.nnz, labels.width), rows.values.dtype)
-        self.P[np.arange(labels.nnz), labels.columns] = 1.0
-        self.entropy = np.zeros(labels.nnz)
-        self.costs = np.zeros(len(rows))
-        # a document without words has even odds, whatever the weights
-        silent = np.repeat(np.diff(rows.starts) == 0, sizes)
-        others = 1.0 + labels.width - np.repeat(sizes, sizes)
-        self.entropy[silent] = np.log(others[silent])
-
-    def values(self) -> tuple[float, float]:
-        """½‖W‖², and the dual value."""
-        flat = self.W.reshape(-1)
-        half = 0.5 * float(flat @ flat)
-        return half, float(self.caps @ self.entropy) - half
-
-    def _visit(self, order: Array, *, learn: bool) -> float:
-        rows = self.rows.starts, self.rows.columns, self.rows.values
-        odds_pass(
-            order, rows, (self.labels.starts, self.labels.columns), self.caps, self.W,
-            self.P, self.entropy, self.costs, learn,
-        )  # fmt: skip
-        return float(self.costs.sum())
 
 
 LOG = logging.getLogger(__name__)

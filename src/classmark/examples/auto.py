@@ -10,7 +10,7 @@ balanced support vector machine of [ZhangLee09] when they are large. What is bes
 differs from topic to topic, and the examples can tell:
 
 * **Settings.** C, γ and whether there are hopeful documents are one of ``SETTINGS``.
-  With five examples or more a third of them is left out at a time, the query is learned
+  With five examples or more a fifth of them is left out at a time, the query is learned
   from the others and a sample of U, and the left-out ones are ranked within another
   sample of U. The first setting, nearly Rocchio's, stands unless another ranks them
   higher by more than chance would, ``preferred``. With fewer it is ``FIRST``.
@@ -66,8 +66,8 @@ NEARLY = 0.3  # full: all duals start at their bounds, where most of them stay
 ROUGH = 0.02  # the gap at which a query is good enough to choose hopeful documents
 PRICE = 0.075  # of a document of U, at most
 LEAST = 5  # examples that can choose a setting
-THIRDS = 3  # of the examples, each left out in turn; of more than ENOUGH the first only
-SAMPLE = 3000  # documents of U that settings are compared on, half to learn from
+FOLDS = 5  # of the examples, each left out in turn; of more than ENOUGH the first only
+SAMPLE = 2000  # documents of U that settings are compared on, half to learn from
 OFFSET = 0.01  # of U: left-out examples ranked within this share are nearly alike
 DOUBT = 0.6  # standard errors that another setting must be ahead of the first
 GROWN = 1.5  # times as many examples choose again
@@ -142,22 +142,25 @@ class AutoQuery(NamedTuple):
     state: AutoState | None
 
 
-def numbers(
-    training: TrainingSet, scores: Floats, setting: Setting, cost: float
-) -> AutoNumbers:
-    """Estimate the hidden documents, and how many hopeful ones there are to be.
+def count_hidden(training: TrainingSet, scores: Floats) -> int | None:
+    """Estimate the relevant documents of U; None of one example.
 
-    scores : of U under Rocchio's query, −∞ where labelled;  cost : see ``lowered``.
+    scores : of U under Rocchio's query, −∞ where labelled.
     """
-    others, examples = training.n_unlabelled, len(training.P)
-    most = min(HOPED, 1 + others // SHARE) if setting.hopes else 0
-    if examples == 1:
-        hidden, hoped = None, ALONE
-    else:
-        above = int((scores > np.median(left_out(training.P, training.mean))).sum())
-        hoped = int(above * examples / (examples + HALF)) if examples <= ENOUGH else 0
-        hidden = 2 * above
-    hopeful = min(hoped, most)
+    if len(training.P) == 1:
+        return None
+    return 2 * int((scores > np.median(left_out(training.P, training.mean))).sum())
+
+
+def numbers(
+    training: TrainingSet, hidden: int | None, setting: Setting, cost: float
+) -> AutoNumbers:
+    """How many hopeful documents there are to be; cost : see ``lowered``."""
+    examples, hoped = len(training.P), ALONE
+    if hidden is not None:
+        hoped = int(hidden / 2 * examples / (examples + HALF))
+    most = min(HOPED, 1 + training.n_unlabelled // SHARE)
+    hopeful = min(hoped, most) if setting.hopes and examples <= ENOUGH else 0
     return AutoNumbers(hidden, hopeful, setting.gamma, cost, setting, examples)
 
 
@@ -233,7 +236,8 @@ def _chosen(
             setting = SETTINGS[preferred(left_out_shares(training, C))]
         else:
             setting = FIRST
-    chosen = numbers(training, scores, setting, lowered(setting, training))
+    hidden = count_hidden(training, scores)
+    chosen = numbers(training, hidden, setting, lowered(setting, training))
     return replace(chosen, examples=examples)
 
 
@@ -260,7 +264,7 @@ def left_out_shares(
     ranks = products([others])
     costs = [lowered(setting, training) for setting in settings]
     shares = []
-    parts = list(folds(len(P), THIRDS, random_state=0))
+    parts = list(folds(len(P), FOLDS, random_state=0))
     for learned, out in parts if len(P) <= ENOUGH else parts[:1]:
         held, part = take(P, out), replace(part, P=take(P, learned))
         ranked = [
@@ -275,10 +279,11 @@ def _queries(
     training: TrainingSet, C: float, settings: Sequence[Setting], costs: Sequence[float]
 ) -> Iterator[Floats]:
     """The weights by each setting, those with hope going on from the same without."""
-    first = _open(training, _scores(training.U, mean_of(training.P) - training.mean))
+    rocchio = _scores(training.U, mean_of(training.P) - training.mean)
+    hidden = count_hidden(training, rocchio)
     plain: dict[tuple[float, float], tuple[Solution, AutoState]] = {}
     for setting, cost in zip(settings, costs, strict=True):
-        choice, price = numbers(training, first, setting, cost), C * cost
+        choice, price = numbers(training, hidden, setting, cost), C * cost
         same = (cost, setting.gamma)
         if same not in plain:
             begun = _begun(training, price, None)

@@ -249,9 +249,9 @@ def left_out_shares(
     Shape (settings, examples left out). Learned from one half of a sample of U, ranked
     within the other half. A setting costs what it does with all of P and U.
     """
-    size = min(SAMPLE, len(training.U))
-    sample = generator(0).choice(len(training.U), size, replace=False)
-    sample = np.setdiff1d(sample, training.labelled)
+    rest = np.delete(np.arange(len(training.U)), training.labelled)
+    sample = generator(0).choice(rest, min(SAMPLE, len(rest)), replace=False)
+    sample.sort()
     known, others = some(training.U, sample[::2]), some(training.U, sample[1::2])
     used = np.zeros(known.width, np.bool_)  # the rest have no weight
     for rows in (training.judged(), known):

@@ -134,7 +134,7 @@ def test_auto_is_not_below_rocchio_and_balance_on_topics(n):
 
 
 def test_where_words_are_few_and_dense_auto_falls_behind_rocchio_by_so_much():
-    """A known weakness, kept in sight: about .06 with 30 examples, 40 features."""
+    """A known weakness, kept in sight: about .03 with 30 examples, 40 features."""
     rng = np.random.default_rng(30)
     gains = []
     for _ in range(8):
@@ -146,7 +146,7 @@ def test_where_words_are_few_and_dense_auto_falls_behind_rocchio_by_so_much():
             for name in ("auto", "rocchio")
         ]
         gains.append(found[0] - found[1])
-    assert np.mean(gains) > -0.12
+    assert np.mean(gains) > -0.06
 
 
 def test_auto_estimates_how_many_are_hidden():
@@ -154,7 +154,8 @@ def test_auto_estimates_how_many_are_hidden():
     P, U, relevant = topic(rng, 40, 1000, 60)
     choice = ExampleQuery().fit(P, U).choice_
     assert relevant.sum() / 2 < choice.hidden < relevant.sum() * 2
-    assert 0 < choice.hopeful <= 1000 // 30 + 1
+    hopeful = auto.learn(training_set(P, U), 1.0, 0.01, None, auto.FIRST).choice.hopeful
+    assert 0 < hopeful <= 1000 // 30 + 1
 
 
 def test_left_out_scores_are_those_of_queries_without_the_example():

@@ -85,8 +85,8 @@ def rules() -> list[Rule]:
 
 def chosen(row: dict[str, Any], rule: Rule) -> float:
     """The average precision of the setting that a rule chooses."""
-    which, auto.OFFSET, auto.DOUBT = rule
-    best = auto.preferred(np.array(row["shares"])[list(which)])
+    which, offset, doubt = rule
+    best = auto.preferred(np.array(row["shares"])[list(which)], offset, doubt)
     return float(row["ap"][which[best]])
 
 

@@ -305,16 +305,16 @@ def _share_above(others: Floats, scores: Floats) -> Floats:
     return np.asarray(1.0 - below / max(len(others), 1))
 
 
-def preferred(shares: Floats) -> int:
+def preferred(shares: Floats, offset: float = OFFSET, doubt: float = DOUBT) -> int:
     """The setting that ranks left-out examples highest, the first when in doubt.
 
-    By log(share + OFFSET), example by example against the first setting: the gain is
-    the mean less ``DOUBT`` standard errors. shares : (settings, examples).
+    By log(share + offset), example by example against the first setting: the gain is
+    the mean less ``doubt`` standard errors. shares : (settings, examples).
     """
-    ranks = np.log(shares + OFFSET)
+    ranks = np.log(shares + offset)
     ahead = ranks[0] - ranks
     errors = ahead.std(axis=1, ddof=1) / np.sqrt(ahead.shape[1])
-    return int(np.argmax(ahead.mean(axis=1) - DOUBT * errors))
+    return int(np.argmax(ahead.mean(axis=1) - doubt * errors))
 
 
 def _fit(

@@ -1,7 +1,7 @@
 """Queries by examples beside scikit-learn's LinearSVC: quality, and time.
 
 Run with ``OMP_NUM_THREADS=1 CLASSMARK_DATA=DIR python benchmarks/bench_examples.py
-[--parts speed,few,cut,others,unseen,growth] [--json FILE]``. A topic's training
+[--parts speed,few,cut,design,judge,growth] [--json FILE]``. A topic's training
 documents are the examples P, all test documents the collection U; LinearSVC (balanced,
 C = 0.1) learns the same matrix, P against U.
 
@@ -10,7 +10,8 @@ answer from a few examples over all 18,846 messages, and ranking again after one
 one no. Processor time, the contestants taking turns.
 few : MAP by the number of examples, 20 Newsgroups; the same draws for every method.
 cut : MAP of queries cut to their heaviest terms.
-others, unseen : as few, on collections that little, and nothing, was designed on.
+design, judge : as few, on the collections that the constants of ``auto`` were chosen
+on (``query_settings.py``), and on others that no constant has seen.
 growth : processor time of the methods as made-up documents grow in number.
 """
 
@@ -19,6 +20,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -46,22 +48,30 @@ GROWING = {  # methods, and the paper's C where it is that of the formula
     "precision@k": 100.0,
 }
 TURNS = 3
-OTHERS = {  # topics, draws
-    "debian-debtags": (60, 3),
-    "pypi-topics": (40, 5),
-    "mulan-tmc2007": (22, 5),
-    "mulan-bibtex": (60, 3),
-}
-UNSEEN = {
-    "yahoo arts": (40, 5),
-    "yahoo business": (40, 5),
-    "yahoo education": (40, 5),
-    "stackex cooking": (40, 5),
-    "stackex cs": (40, 5),
-}
+DESIGN = (  # name and part; constants may look at these
+    "library",
+    "reuters-21578 modapte",
+    "pypi-topics",
+    "yahoo arts",
+    "stackex cs",
+    "debian-debtags",
+    "mulan-tmc2007",
+    "20newsgroups-bydate",
+)
+JUDGE = (  # and not at these
+    "yahoo business",
+    "yahoo education",
+    "stackex cooking",
+    "mulan-bibtex",
+    "mulan-medical",
+    "rcv1-v2-topics tokens",
+    "annif-makupalat",
+    "wikispeedia",
+)
+TOPICS, DRAWS = 30, 2  # of each collection, at most; of each number of examples
 SIZES = (1, 3, 5, 10, 20)
 CUTS = (10, 30, 100, 300, 1000, 3000, 10_000, None)
-LEAST = (20, 5)  # examples and relevant documents of an unseen collection's topics
+LEAST = (20, 5)  # examples and relevant documents of a collection's topics
 
 
 class Peer:
@@ -208,23 +218,19 @@ def few_news(data: Path, draws: int) -> dict[str, Any]:
     return by_size(news20(data), (*SIZES, 50, None), draws)
 
 
-def unseen(data: Path) -> dict[str, Any]:
-    """Measure on collections that nothing was designed on."""
-    return measured(UNSEEN, data)
+def collection_task(name: str, data: Path) -> Task:
+    """Topics of a collection that are large enough; of many, some by chance."""
+    own, _, split = name.partition(" ")
+    folder = None if own == "library" else data  # the library is embedded
+    return load_task(own, folder, split or None).with_at_least(*LEAST).some(TOPICS)
 
 
-def others(data: Path) -> dict[str, Any]:
-    """Measure on collections some topics of which settled how much hope there is."""
-    return measured(OTHERS, data)
-
-
-def measured(wanted: dict[str, tuple[int, int]], data: Path) -> dict[str, Any]:
-    """Measure on some collections; the second word of a name is a part of it."""
+def measured(names: Sequence[str], data: Path) -> dict[str, Any]:
+    """Measure on some collections."""
     found = {}
-    for name, (topics, draws) in wanted.items():
-        own, _, split = name.partition(" ")
-        task = load_task(own, data, split or None).with_at_least(*LEAST).some(topics)
-        found[name] = by_size(task, (*SIZES, None), draws)
+    for name in names:
+        found[name] = by_size(collection_task(name, data), (*SIZES, None), DRAWS)
+        print(f"{name}: {few_table(found[name])}\n", file=sys.stderr, flush=True)
     return found
 
 
@@ -301,9 +307,17 @@ def few_table(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def unseen_tables(found: dict[str, Any]) -> str:
-    """Write a table for each collection."""
-    return "\n\n".join(f"{name}: {few_table(own)}" for name, own in found.items())
+def collection_tables(found: dict[str, Any]) -> str:
+    """Write a table for each collection, and where ``auto`` stands on all of them."""
+    tables = [f"**{name}**: {few_table(own)}" for name, own in found.items()]
+    heads = [size for size, *_ in next(iter(found.values()))["auto"]]
+    lines = ["| auto less the best other | " + " | ".join(heads) + " |"]
+    lines.append("|---" * (len(heads) + 1) + "|")
+    gains = {name: [row[2] for row in own["auto"]] for name, own in found.items()}
+    rows = [*gains.items(), ("least", np.min([*gains.values()], axis=0))]
+    for name, values in [*rows, ("mean", np.mean([*gains.values()], axis=0))]:
+        lines.append(f"| {name} | " + " | ".join(f"{v:+.4f}" for v in values) + " |")
+    return "\n\n".join([*tables, "\n".join(lines)])
 
 
 def cut_table(found: dict[str, list[float]]) -> str:
@@ -333,7 +347,7 @@ def main() -> None:
     """Measure the parts asked for; print, write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=os.environ.get("CLASSMARK_DATA"))
-    parser.add_argument("--parts", default="speed,few,cut,others,unseen,growth")
+    parser.add_argument("--parts", default="speed,few,cut,design,judge,growth")
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
@@ -343,8 +357,8 @@ def main() -> None:
         "speed": (speed, speed_table),
         "few": (partial(few_news, draws=options.draws), few_table),
         "cut": (cut, cut_table),
-        "others": (others, unseen_tables),
-        "unseen": (unseen, unseen_tables),
+        "design": (partial(measured, DESIGN), collection_tables),
+        "judge": (partial(measured, JUDGE), collection_tables),
         "growth": (growth, growth_table),
     }
     result = {}

@@ -352,14 +352,18 @@ def dense_tail(rows: Rows) -> int:
     >>> dense_tail(rows_from(np.ones((3, 70))))
     70
     """
+    if not len(rows):
+        return 0
+    seen = np.unique(np.linspace(0, len(rows) - 1, SAMPLED).astype(np.int64))
+    seen = seen[rows.starts[seen + 1] - rows.starts[seen] >= LEAST_TAIL]
+    place = rows.starts[seen + 1] - LEAST_TAIL  # columns increase: this one tells
     tails = []
-    for row in np.unique(np.linspace(0, len(rows) - 1, SAMPLED).astype(np.int64)):
-        columns, _ = rows.row(row) if len(rows) else (np.empty(0, np.uint32), None)
+    for row in seen[rows.columns[place] == rows.width - LEAST_TAIL]:
+        columns, _ = rows.row(row)
         follow = rows.width - columns[::-1].astype(np.int64)  # 1, 2, 3, … in a tail
         apart = np.flatnonzero(follow != np.arange(1, len(columns) + 1))
         tails.append(int(apart[0]) if len(apart) else len(columns))
-    long = [tail for tail in tails if tail >= LEAST_TAIL]
-    return min(long, default=0)
+    return min(tails, default=0)
 
 
 def keep_columns(rows: Rows, columns: ArrayLike) -> Rows:

@@ -5,10 +5,15 @@ One problem for every number l of examples,
     ½‖w‖² + C Σ_P max(0, 1 − w·x) + C γ (l + β q)/u Σ_U max(0, μ + w·x)
           + C β Σ_H max(0, 1 − w·x),
 
-is Rocchio's query while l is small, all duals being at their bounds, and the balanced
-support vector machine of [ZhangLee09] when l is large. Three numbers are read off P and
-U, no labels being needed:
+is Rocchio's query while l or C is small, all duals being at their bounds, and the
+balanced support vector machine of [ZhangLee09] when they are large. What is best
+differs from topic to topic, and the examples can tell:
 
+* **Settings.** C, γ and whether there are hopeful documents are one of ``SETTINGS``.
+  With five examples or more a fifth of them is left out at a time, the query is learned
+  from the others and a sample of U, and the left-out ones are ranked within another
+  sample of U. The first setting, nearly Rocchio's, stands unless another ranks them
+  higher by more than chance would, ``preferred``. With fewer it is ``FIRST``.
 * **Hidden.** Relevant documents of U score as the examples do when each is left out of
   the query, so half of them score above the examples' median: twice the number of
   documents there, ``h``, estimates how many are hidden in U.
@@ -16,25 +21,24 @@ U, no labels being needed:
   most 100 and one in 30, at a price β that together is at most that of P and each at
   most 1/(10 + l) of an example's: none for l over 100. With one example, which cannot
   be left out, q is 10.
-* **γ.** Few hidden documents make U a cleaner set of negatives, which may count more:
-  γ = (0.02 u/h within 1 and 4) to the power l/(l + 5).
 
 Where l is large beside u, C is lowered until a document of U, which may be relevant
-itself, costs no more than 0.1.
+itself, costs no more than 0.075. The margin of U is μ = 0.25/√C, at most 0.25:
+documents that share no words with the query score 0 and need not be pushed to −1.
 
-The margin of U is μ = 0.25: documents that share no words with the query score 0 and
-need not be pushed to −1.
+The constants of the choice are those of ``benchmarks/query_settings.py``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from classmark.arrays import Floats, Ints, Rows, take
-from classmark.corpus.documents import train_test
+from classmark.arrays import Floats, Ints, Rows, keep_columns, take
+from classmark.corpus.documents import folds, train_test
 from classmark.examples.problem import (
     NOBODY,
     Collection,
@@ -50,11 +54,9 @@ from classmark.problems import Mistake
 from classmark.solvers.ascent import Solution
 from classmark.solvers.hinge import ascend
 from classmark.solvers.preference import squares
+from classmark.validation import generator
 
-MARGIN = 0.25  # μ
-CLEAN = 0.02  # the share of hidden documents at which U counts as much as P
-MOST = 4.0  # times P that U may count
-SURE = 5  # examples that make γ half sure
+MARGIN = 0.25  # μ where C is 1 or less
 HALF = 10  # examples that make the number of hopeful documents half of its estimate
 ENOUGH = 100  # examples; with more, hopeful documents would weigh less than one
 FEW = 5  # examples whose hopeful documents are the best by Rocchio's query
@@ -62,22 +64,59 @@ HOPED, SHARE = 100, 30  # hopeful documents: so many, and one in so many of U, a
 ALONE = 10  # hopeful documents of a single example
 NEARLY = 0.3  # full: all duals start at their bounds, where most of them stay
 ROUGH = 0.02  # the gap at which a query is good enough to choose hopeful documents
-PRICE = 0.1  # of a document of U, at most
+PRICE = 0.075  # of a document of U, at most
+LEAST = 5  # examples that can choose a setting
+FOLDS = 5  # of the examples, each left out in turn; of more than ENOUGH the first only
+SAMPLE = 2000  # documents of U that settings are compared on, half to learn from
+OFFSET = 0.01  # of U: left-out examples ranked within this share are nearly alike
+DOUBT = 0.6  # standard errors that another setting must be ahead of the first
+GROWN = 1.5  # times as many examples choose again
+
+
+class Setting(NamedTuple):
+    """What the examples choose among.
+
+    cost : C is multiplied by it;  gamma : the weight of U where that of P is 1;
+    hopes : whether the best documents of U join as examples.
+    """
+
+    cost: float
+    gamma: float
+    hopes: bool
+
+
+SETTINGS = (
+    Setting(0.3, 1.0, hopes=False),
+    Setting(0.3, 1.0, hopes=True),
+    Setting(1.0, 1.0, hopes=False),
+    Setting(1.0, 2.0, hopes=False),
+    Setting(4.0, 1.0, hopes=False),
+    Setting(4.0, 1.0, hopes=True),
+)
+FIRST = Setting(1.0, 1.0, hopes=True)  # of fewer examples than LEAST
 
 
 @dataclass(frozen=True, slots=True)
 class AutoNumbers:
-    """The numbers that "auto" estimates from P and U.
+    """The numbers that "auto" chooses by P and U.
 
     hidden : the estimated number of relevant documents in U, None for one example;
     hopeful : how many documents of U join as examples;  gamma : the weight of U where
-    that of P is 1;  cost : C is multiplied by it.
+    that of P is 1;  cost : C is multiplied by it;  setting : the one chosen;
+    examples : how many chose it.
     """
 
     hidden: int | None
     hopeful: int
     gamma: float
-    cost: float = 1.0
+    cost: float
+    setting: Setting
+    examples: int
+
+    @property
+    def margin(self) -> float:
+        """μ, of U."""
+        return MARGIN / max(1.0, float(np.sqrt(self.cost)))
 
 
 class AutoState(NamedTuple):
@@ -103,21 +142,32 @@ class AutoQuery(NamedTuple):
     state: AutoState | None
 
 
-def choose(training: TrainingSet, scores: Floats) -> AutoNumbers:
-    """Estimate the hidden documents, the hopeful ones and the weight of U.
+def count_hidden(training: TrainingSet, scores: Floats) -> int | None:
+    """Estimate the relevant documents of U; None of one example.
 
     scores : of U under Rocchio's query, −∞ where labelled.
     """
-    others, examples = training.n_unlabelled, len(training.P)
-    most = min(HOPED, 1 + others // SHARE)
-    if examples == 1:
-        return AutoNumbers(None, min(ALONE, most), 1.0)
-    above = int((scores > np.median(left_out(training.P, training.mean))).sum())
-    hoped = int(above * examples / (examples + HALF)) if examples <= ENOUGH else 0
-    clean = np.clip(CLEAN * others / max(2 * above, 1), 1.0, MOST)
-    gamma = float(clean ** (examples / (examples + SURE)))
-    cost = min(1.0, PRICE * others / (gamma * examples))
-    return AutoNumbers(2 * above, min(hoped, most), gamma, cost)
+    if len(training.P) == 1:
+        return None
+    return 2 * int((scores > np.median(left_out(training.P, training.mean))).sum())
+
+
+def numbers(
+    training: TrainingSet, hidden: int | None, setting: Setting, cost: float
+) -> AutoNumbers:
+    """How many hopeful documents there are to be; cost : see ``lowered``."""
+    examples, hoped = len(training.P), ALONE
+    if hidden is not None:
+        hoped = int(hidden / 2 * examples / (examples + HALF))
+    most = min(HOPED, 1 + training.n_unlabelled // SHARE)
+    hopeful = min(hoped, most) if setting.hopes and examples <= ENOUGH else 0
+    return AutoNumbers(hidden, hopeful, setting.gamma, cost, setting, examples)
+
+
+def lowered(setting: Setting, training: TrainingSet) -> float:
+    """The setting's cost, or that at which a document of U costs ``PRICE``."""
+    mass = setting.gamma * len(training.P)
+    return min(setting.cost, PRICE * training.n_unlabelled / mass)
 
 
 def left_out(P: Rows, mean: Floats) -> Floats:
@@ -130,9 +180,15 @@ def left_out(P: Rows, mean: Floats) -> Floats:
 
 
 def learn(
-    training: TrainingSet, C: float, tol: float, before: AutoQuery | None = None
+    training: TrainingSet,
+    C: float,
+    tol: float,
+    before: AutoQuery | None = None,
+    setting: Setting | None = None,
 ) -> AutoQuery:
     """The query, over P, N and U; ``before`` is that of fewer examples.
+
+    setting : to be used without a choice.
 
     Without U, which then stands by its mean, the center is −C l · mean. While all duals
     of U are at their bounds this is the same query, and no row of U is read.
@@ -149,7 +205,8 @@ def learn(
         raise Mistake(
             "mean is not the mean of U: leave it out, or give that of these U"
         )
-    choice = choose(training, _open(training, scores))
+    scores, last = _open(training, scores), None if before is None else before.choice
+    choice = _chosen(training, C, scores, last, setting)
     C = C * choice.cost
     state = _begun(training, C, None if before is None else before.state)
     if before is not None:
@@ -163,6 +220,103 @@ def learn(
     return AutoQuery(solution, choice, state)
 
 
+def _chosen(
+    training: TrainingSet,
+    C: float,
+    scores: Floats,
+    last: AutoNumbers | None,
+    setting: Setting | None,
+) -> AutoNumbers:
+    """Numbers for the best setting, or for the last one while P has grown little."""
+    examples = len(training.P)
+    if setting is None:
+        if last is not None and examples < max(LEAST, GROWN * last.examples):
+            setting, examples = last.setting, last.examples
+        elif examples >= LEAST:
+            setting = SETTINGS[preferred(left_out_shares(training, C))]
+        else:
+            setting = FIRST
+    hidden = count_hidden(training, scores)
+    chosen = numbers(training, hidden, setting, lowered(setting, training))
+    return replace(chosen, examples=examples)
+
+
+def left_out_shares(
+    training: TrainingSet, C: float, settings: Sequence[Setting] = SETTINGS
+) -> Floats:
+    """The share of other documents that rank above each left-out example.
+
+    Shape (settings, examples left out). Learned from one half of a sample of U, ranked
+    within the other half. A setting costs what it does with all of P and U.
+    """
+    rest = np.delete(np.arange(len(training.U)), training.labelled)
+    sample = generator(0).choice(rest, min(SAMPLE, len(rest)), replace=False)
+    sample.sort()
+    known, others = some(training.U, sample[::2]), some(training.U, sample[1::2])
+    used = np.zeros(known.width, np.bool_)  # the rest have no weight
+    for rows in (training.judged(), known):
+        used[rows.columns] = True
+    P, N, known, others = (
+        keep_columns(rows, np.flatnonzero(used))
+        for rows in (training.P, training.N, known, others)
+    )
+    part = TrainingSet(P, N, known, mean_of(known), sample[:0])
+    ranks = products([others])
+    costs = [lowered(setting, training) for setting in settings]
+    shares = []
+    parts = list(folds(len(P), FOLDS, random_state=0))
+    for learned, out in parts if len(P) <= ENOUGH else parts[:1]:
+        held, part = take(P, out), replace(part, P=take(P, learned))
+        ranked = [
+            _share_above(ranks.product(weights), _scores(held, weights))
+            for weights in _queries(part, C, settings, costs)
+        ]
+        shares.append(np.array(ranked))
+    return np.concatenate(shares, axis=1)
+
+
+def _queries(
+    training: TrainingSet, C: float, settings: Sequence[Setting], costs: Sequence[float]
+) -> Iterator[Floats]:
+    """The weights by each setting, those with hope going on from the same without."""
+    rocchio = _scores(training.U, mean_of(training.P) - training.mean)
+    hidden = count_hidden(training, rocchio)
+    plain: dict[tuple[float, float], tuple[Solution, AutoState]] = {}
+    for setting, cost in zip(settings, costs, strict=True):
+        choice, price = numbers(training, hidden, setting, cost), C * cost
+        same = (cost, setting.gamma)
+        if same not in plain:
+            begun = _begun(training, price, None)
+            plain[same] = _fit(training, price, choice, NOBODY, begun, ROUGH)
+        solution, state = plain[same]
+        if choice.hopeful:
+            hopeful = _best(training, state.scores, choice, price)
+            solution, _ = _fit(training, price, choice, hopeful, state, ROUGH)
+        yield solution.weights
+
+
+def _share_above(others: Floats, scores: Floats) -> Floats:
+    """The share of others that score at least as high, for each score.
+
+    >>> _share_above(np.array([0.0, 1.0, 2.0, 3.0]), np.array([2.0, 9.0])).tolist()
+    [0.5, 0.0]
+    """
+    below = np.searchsorted(np.sort(others), scores, side="left")
+    return np.asarray(1.0 - below / max(len(others), 1))
+
+
+def preferred(shares: Floats, offset: float = OFFSET, doubt: float = DOUBT) -> int:
+    """The setting that ranks left-out examples highest, the first when in doubt.
+
+    By log(share + offset), example by example against the first setting: the gain is
+    the mean less ``doubt`` standard errors. shares : (settings, examples).
+    """
+    ranks = np.log(shares + offset)
+    ahead = ranks[0] - ranks
+    errors = ahead.std(axis=1, ddof=1) / np.sqrt(ahead.shape[1])
+    return int(np.argmax(ahead.mean(axis=1) - doubt * errors))
+
+
 def _fit(
     training: TrainingSet,
     C: float,
@@ -172,7 +326,8 @@ def _fit(
     tol: float,
 ) -> tuple[Solution, AutoState]:
     mass = len(training.P) + len(hopeful.rows) * hopeful.box / C
-    prices = Prices(C, choice.gamma * C * mass / training.n_unlabelled, (1.0, MARGIN))
+    others_price = choice.gamma * C * mass / training.n_unlabelled
+    prices = Prices(C, others_price, (1.0, choice.margin))
     hinges = hinges_of(training, prices, hopeful)
     hoping = np.full(len(hopeful.rows), state.P.mean())
     start = np.concatenate([state.P, state.N, state.U, hoping]) * hinges.boxes
@@ -193,7 +348,7 @@ def _fit(
     if solution.slopes is None:
         scores = _scores(training.U, solution.weights)
     else:  # of the last visits
-        scores = np.asarray(-MARGIN - solution.slopes[others])
+        scores = np.asarray(-choice.margin - solution.slopes[others])
     return solution, AutoState(P, N, full[others], pull, training.labelled, scores)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from classmark.rankers.linear import LinearRanker
 from classmark.validation import generator
 from classmark.weighting.vectorizer import Vectorizer
 
+Ranker = TypeVar("Ranker", bound=LinearRanker)
 WEIGHTS = (0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
 ENOUGH = 200  # documents with labels; with fewer, the source's own weight stays
 SAMPLE = 1600  # documents that are looked at, at most
@@ -63,7 +64,7 @@ def weigh_meaning(
     return rescaled(rows, first, factor).to_scipy(), _at(ranker, first, factor)
 
 
-def settled(ranker: LinearRanker, rows: Rows, labels: Rows) -> LinearRanker:
+def settled(ranker: Ranker, rows: Rows, labels: Rows) -> Ranker:
     """A copy that has what ``fit`` would choose for these documents, if anything."""
     choose = getattr(ranker, "chosen", None)
     if choose is None:

@@ -45,7 +45,7 @@ def _head(columns: Any, tail: int) -> Any:
 
 
 @reordered
-def _tail_dot(values: Any, head: int, w: Any, first: int, tail: int) -> Any:
+def _tail_dot(values: Any, head: Any, w: Any, first: Any, tail: int) -> Any:
     """Σ of the products of a row's tail, several at a time."""
     total, at, column = 0.0, np.uint64(head), np.uint64(first)
     for j in range(np.uint64(tail)):
@@ -77,7 +77,7 @@ def _add(columns: Any, values: Any, tail: int, step: float, w: Any) -> None:
 
 
 @compiled
-def _fetch(starts: Any, columns: Any, row: int) -> None:
+def _fetch(starts: Any, columns: Any, row: Any) -> None:
     """Have the columns of a row at hand that are read where it has a tail."""
     for at in range(0, HEAD, LINE):
         prefetch(columns, starts[row] + at)

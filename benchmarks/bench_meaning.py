@@ -29,6 +29,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -56,13 +57,23 @@ from classmark.weighting.dense import centre_of, centred
 from reproductions.qbme_few import Cell, few
 from reproductions.qbme_tasks import Task
 
-SETS = {"library": None, "pypi-topics": None, "reuters-21578": "modapte"}
+SETS = {
+    "library": None, "pypi-topics": None, "reuters-21578": "modapte",
+    "debian-debtags": None,
+}  # fmt: skip
 RANKERS = {
     "rocchio": cm.Rocchio(),
     "plm, from Rocchio": cm.PreferenceRanker(C=0.1, center=5.0, tol=1e-2),
 }
+TREE = "library, its tree"
 MEASURES = ("one_error", "average_precision", "coverage")
 Sources = dict[str, MeaningSource]
+
+
+def loaded(name: str) -> Dataset:
+    """A set with its split; of the Debian packages 8,000."""
+    dataset = cm.datasets.load(name, split=SETS[name])
+    return some_packages(dataset) if name == "debian-debtags" else dataset
 
 
 def contestants(texts: Sequence[str], fitted: int, sources: Sources) -> dict[str, Rows]:
@@ -107,11 +118,7 @@ def by_examples(
 
 def by_set(sources: Sources, names: Sequence[str]) -> list[dict[str, Any]]:
     """One row for each set, contestant and ranker."""
-    return [
-        row
-        for name in names
-        for row in _ranked(cm.datasets.load(name, split=SETS[name]), sources)
-    ]
+    return [row for name in names for row in _ranked(loaded(name), sources)]
 
 
 def _ranked(dataset: Dataset, sources: Sources) -> list[dict[str, Any]]:
@@ -139,7 +146,7 @@ def chosen_weights(sources: Sources, names: Sequence[str]) -> list[dict[str, Any
     """The weight that held-out rankings choose on each set's training documents."""
     found = []
     for name in names:
-        dataset = cm.datasets.load(name, split=SETS[name])
+        dataset = loaded(name)
         texts, k = dataset.train.texts, len(dataset.label_names)
         known = labels_from(dataset.label_numbers(dataset.train), len(texts), k)
         for own, source in sources.items():
@@ -161,23 +168,17 @@ def in_tree(sources: Sources) -> list[dict[str, Any]]:
     Its categories' descriptions are evidence, as words and as meaning.
     """
     library = cm.datasets.load("library")
-    tree, names = library.taxonomy, library.label_names
-    about = dict(zip(library.descriptions.ids, library.descriptions.texts, strict=True))
-    said = [about.get(node, "") for node in tree]
+    names = library.label_names
     known, truth = (
         labels_from(library.label_numbers(part), len(part), len(names))
         for part in (library.train, library.test)
     )
     found = []
     for own, source in {"words": None, **sources}.items():
-        if isinstance(source, cm.VectorFile):
-            source.compute(said)
         for how in ("own", "chosen") if source else ("–",):
             vectorizer = cm.Vectorizer(weighting="log-tfidf", meaning=source)
             X = vectorizer.fit_transform(library.train.texts)
-            ranker: Any = TaxonomyRanker(
-                tree, names, descriptions=vectorizer.transform(said)
-            )
+            ranker: Any = tree_ranker(library, vectorizer)
             if how == "chosen":
                 X, ranker = weigh_meaning(vectorizer, ranker, X, known)
             scores = ranker.fit(X, known).decision_function(
@@ -188,6 +189,17 @@ def in_tree(sources: Sources) -> list[dict[str, Any]]:
             row = {"rows": own, "how": how, "weight": weight}
             found.append(row | {name: right[name] for name in MEASURES})
     return found
+
+
+def tree_ranker(library: Dataset, vectorizer: cm.Vectorizer) -> TaxonomyRanker:
+    """The ranker of ``classmark train`` for the library; the vectorizer is fitted."""
+    about = dict(zip(library.descriptions.ids, library.descriptions.texts, strict=True))
+    said = [about.get(node, "") for node in library.taxonomy]
+    return TaxonomyRanker(
+        library.taxonomy,
+        library.label_names,
+        descriptions=vectorizer.transform(said),
+    )
 
 
 def screened(sources: Sources, runs: int) -> dict[str, Any]:
@@ -247,24 +259,49 @@ def screened(sources: Sources, runs: int) -> dict[str, Any]:
 
 
 def costs(sources: Sources, names: Sequence[str], turns: int = 3) -> dict[str, Any]:
-    """Training times of words and of both, and of one more text to be suggested for."""
-    sets = {name: cm.datasets.load(name, split=SETS[name]) for name in names}
+    """Training times of words and of both, and of one more text to be suggested for.
+
+    Training includes the choice of the weight, unless "its weight" is given.
+    """
     found: dict[str, Any] = {"train": {}, "suggest": {}}
-    for name, dataset in sets.items():
-        texts = dataset.train.texts
-        rows = contestants(texts, len(texts), sources)
-        labels = dataset.label_numbers(dataset.train)
-        known = labels_from(labels, len(texts), len(dataset.label_names))
-        acts = {
-            own: partial(RANKERS["plm, from Rocchio"].fit, X, known)
-            for own, X in rows.items()
-            if "alone" not in own
-        }
-        found["train"][name] = in_turns(acts, turns)
+    for name in (TREE, *names):
+        dataset = cm.datasets.load("library") if name == TREE else loaded(name)
+        found["train"][name] = in_turns(trainings(name, dataset, sources), turns)
     found["train"]["a query, 20 Newsgroups"] = asking(sources, turns)
     found["suggest"] = suggesting(cm.datasets.load("library"), sources)
     found["round"] = one_round()
     return found
+
+
+def trainings(
+    name: str, dataset: Dataset, sources: Sources
+) -> dict[str, Callable[[], Any]]:
+    """What is timed: a training by words, by both, and by both at the source's weight.
+
+    Texts have been read and vectors made before.
+    """
+    texts, k = dataset.train.texts, len(dataset.label_names)
+    Y = labels_from(dataset.label_numbers(dataset.train), len(texts), k)
+    acts: dict[str, Callable[[], Any]] = {}
+    for own, source in {"words": None, **sources}.items():
+        if isinstance(source, cm.VectorFile):
+            source.compute(texts)
+        vectorizer = cm.Vectorizer(weighting="log-tfidf", meaning=source)
+        X, ranker = vectorizer.fit_transform(texts), RANKERS["plm, from Rocchio"]
+        if name == TREE:
+            ranker = tree_ranker(dataset, vectorizer)
+        acts[own] = partial(trained, vectorizer, ranker, X, Y)
+        if source is not None:
+            acts[f"{own}, its weight"] = partial(copy(ranker).fit, X, Y)
+    return acts
+
+
+def trained(vectorizer: cm.Vectorizer, ranker: Any, X: Any, Y: Any) -> None:
+    """Choose the weight, learn, and leave the vectorizer as it was."""
+    block = vectorizer.meaning_
+    rows, weighed = weigh_meaning(vectorizer, ranker, X, Y)
+    copy(weighed).fit(rows, Y)
+    vectorizer.meaning_ = block
 
 
 def asking(sources: Sources, turns: int) -> dict[str, float]:

@@ -60,6 +60,14 @@ def reordered(function: F) -> F:
     return cast("F", Kernel(function, options={"fastmath": {"reassoc"}}))
 
 
+def instruction(function: F) -> F:
+    """Make a part that is one instruction of the processor, of ``machine_code``.
+
+    It has the name of the function, which is what plain Python does.
+    """
+    return cast("F", Instruction(function))
+
+
 @contextmanager
 def plain_kernels() -> Iterator[None]:
     """Run kernels as plain Python within: for work too small to load numba for.
@@ -147,3 +155,14 @@ class Kernel:
         )
         functools.update_wrapper(function, plain)
         return function
+
+
+class Instruction(Kernel):
+    """An instruction of the processor, in the place of a function."""
+
+    @functools.cached_property
+    def part(self) -> Any:
+        """The instruction as a kernel calls it."""
+        from classmark import machine_code
+
+        return getattr(machine_code, self.plain.__name__)

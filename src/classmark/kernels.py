@@ -10,7 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from classmark.compiled import compiled
+from classmark.compiled import compiled, instruction
+
+LINE = 16  # columns that the processor reads at once
+
+
+@instruction
+def prefetch(array: Any, at: int) -> None:
+    """The processor may fetch array[at], which will be read soon."""
 
 
 @compiled

@@ -18,12 +18,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import numba
+from llvmlite import ir
 from numba.core import types
 from numba.core.caching import NullCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompileResult
 from numba.core.registry import CPUDispatcher
 from numba.core.serialize import dumps
+from numba.extending import intrinsic
 
 from classmark import kernel_files
 from classmark.progress import working
@@ -145,6 +147,23 @@ class CachedCode(NullCache):  # type: ignore[misc]
         """Write the machine code of a signature."""
         code = dumps(data._reduce())  # noqa: SLF001
         kernel_files.write(self.path(sig, data.codegen), code)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def prefetch(_typing: Any, array: Any, at: Any) -> Any:
+    """The processor is told that it will need array[at] soon; nothing is read."""
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        takes = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        told = builder.module.declare_intrinsic("llvm.prefetch", [byte], takes)
+        place = builder.bitcast(builder.gep(data, [args[1]]), byte)
+        to_read, often, data_cache = number(0), number(3), number(1)
+        builder.call(told, [place, to_read, often, data_cache])
+        return context.get_dummy_value()
+
+    return types.none(array, at), emit
 
 
 def _dtypes(names: str) -> str:

@@ -68,16 +68,17 @@ def test_the_weight_is_the_one_of_the_best_mean_average_precision_over_folds():
     X, labels = rows_with(0.3 * dense)
     Y, means = labels_from(labels, ENOUGH, 3), []
     for weight in WEIGHTS:
-        matrix = X.to_scipy().toarray()
-        matrix[:, 3:] *= weight / 0.3
-        found = []
+        matrix, found = X.to_scipy().toarray(), []
         for learn, out in folds(ENOUGH, FOLDS):
             ranker = cm.Rocchio().fit(matrix[learn], take(Y, learn))
-            scores = ranker.decision_function(matrix[out])
+            learned = ranker.weights_.toarray()
+            scores = matrix[out, :3] @ learned[:3]
+            scores += (weight / 0.3) ** 2 * matrix[out, 3:] @ learned[3:]
             one = category_ranking(scores, take(Y, out))["average_precision"]
             found.extend([one] * len(out))
         means.append(np.mean(found))
-    assert choose_weight(cm.Rocchio(), X, labels, 3, 0.3) == WEIGHTS[np.argmax(means)]
+    best = WEIGHTS[np.argmax(np.round(means, 9))]
+    assert choose_weight(cm.Rocchio(), X, labels, 3, 0.3) == best
 
 
 def test_with_few_documents_the_weight_of_the_source_stays():
@@ -88,9 +89,44 @@ def test_with_few_documents_the_weight_of_the_source_stays():
     assert choose_weight(cm.Rocchio(), X, unlabelled, 3, 0.4) == 0.4
 
 
+def test_one_learning_stands_for_learning_at_every_weight():
+    chance = np.random.default_rng(5)
+    dense = np.eye(3)[np.arange(ENOUGH) % 3] + 0.7 * chance.normal(size=(ENOUGH, 3))
+    X, labels = rows_with(0.3 * dense)
+    Y, ranker = labels_from(labels, ENOUGH, 3), cm.PreferenceRanker(C=0.1, center=5.0)
+
+    def precision(weight):
+        rows, scores = rescaled(X, 3, weight / 0.3), np.empty((ENOUGH, 3))
+        for learn, out in folds(ENOUGH, FOLDS):
+            ranker.fit(take(rows, learn), take(Y, learn))
+            scores[out] = ranker.decision_function(take(rows, out))
+        return category_ranking(scores, Y)["average_precision"]
+
+    best = max(precision(weight) for weight in WEIGHTS)
+    assert precision(choose_weight(ranker, X, labels, 3, 0.3)) > best - 0.01
+    assert precision(min(WEIGHTS)) < best - 0.05  # so that the choice matters
+
+
+def test_what_a_ranker_leaves_open_is_chosen_once_for_all_documents(monkeypatch):
+    texts, labels = documents()
+    vectorizer, calls = cm.Vectorizer(meaning=Telling()), []
+    choose = cm.PreferenceRanker.chosen
+
+    def counted(self, rows, Y):
+        setting = choose(self, rows, Y)
+        if self.C is None:
+            calls.append((len(rows), setting))
+        return setting
+
+    monkeypatch.setattr(cm.PreferenceRanker, "chosen", counted)
+    model = cm.TextRanker.fit(vectorizer, cm.PreferenceRanker(), texts, labels, TOPICS)
+    assert [n for n, _ in calls] == [ENOUGH]
+    assert model.ranker.setting_ == calls[0][1]
+
+
 def test_a_text_ranker_chooses_the_weight_and_learns_as_with_that_weight():
     texts, labels = documents()
-    vectorizer = cm.Vectorizer(meaning=Telling(), meaning_weight="auto")
+    vectorizer = cm.Vectorizer(meaning=Telling())
     model = cm.TextRanker.fit(vectorizer, cm.Rocchio(), texts, labels, TOPICS)
     chosen = vectorizer.meaning_.weight
     assert chosen in WEIGHTS
@@ -105,6 +141,9 @@ def test_a_given_weight_stays_and_words_alone_are_left_alone():
     given = cm.Vectorizer(meaning=Telling(), meaning_weight=0.4)
     cm.TextRanker.fit(given, cm.Rocchio(), texts, labels, TOPICS)
     assert given.meaning_.weight == 0.4
+    source_s = cm.Vectorizer(meaning=Telling(), meaning_weight=None)
+    cm.TextRanker.fit(source_s, cm.Rocchio(), texts, labels, TOPICS)
+    assert source_s.meaning_.weight == 0.5
     alone, ranker = cm.Vectorizer(), cm.Rocchio()
     X = alone.fit_transform(texts)
     assert weigh_meaning(alone, ranker, X, labels) == (X, ranker)
@@ -113,7 +152,7 @@ def test_a_given_weight_stays_and_words_alone_are_left_alone():
 def test_descriptions_of_categories_are_rescaled_as_documents_are():
     texts, labels = documents(words=True)
     tree = Taxonomy([("all", name) for name in TOPICS])
-    vectorizer = cm.Vectorizer(meaning=Telling(), meaning_weight="auto")
+    vectorizer = cm.Vectorizer(meaning=Telling())
     X = vectorizer.fit_transform(texts)
     about = [f"{node} n{number}" for number, node in enumerate(tree)]
     ranker = TaxonomyRanker(

@@ -19,8 +19,10 @@ from classmark.workbench.learning.evaluate import evaluate_project
 from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project, info
 from classmark.workbench.settings import MeaningSettings
+from classmark.workbench.store.undo import undo
 from meaning.tiny_models import TABLE, write_safetensors, write_tokenizer
 from projects import new_project
+from workbench.acts import say
 
 WORDS = {"bees": "bee hive honey", "roads": "road car", "honeys": "honey bee"}
 DOCUMENTS = [
@@ -142,6 +144,39 @@ def test_training_computes_what_is_missing_and_info_names_the_vectors(project, t
     train(project)
     meaning.drop(project)
     assert "its vectors" not in facts(info(project))
+
+
+def test_texts_are_read_to_count_only_where_texts_or_vectors_have_changed(
+    project, table, monkeypatch
+):
+    read, texts = [], meaning.document_texts
+    monkeypatch.setattr(
+        meaning, "document_texts", lambda own: read.append(own) or texts(own)
+    )
+
+    def counted():
+        read.clear()
+        shown = facts(meaning.status(project))
+        return shown["documents"], shown["with vector"], bool(read)
+
+    meaning.set_meaning(project, static(table))
+    assert counted() == (12, 0, False)  # setting it has counted them
+    meaning.compute(project)
+    assert counted() == (12, 12, False)
+    say(project, "roads0", "bees", learn=False)
+    with Project(project.folder) as again:
+        assert facts(meaning.status(again))["with vector"] == 12
+    assert counted() == (12, 12, False)
+    put_document(project, "bees0", {"text": "other honey"})
+    assert counted() == (12, 11, True)
+    (replaced,) = project.store.run("SELECT max(seq) FROM judgments").fetchone()
+    undo(project, replaced)
+    assert counted() == (12, 12, True)
+    put_document(project, "late", {"text": "late honey"})
+    assert counted() == (13, 12, True)
+    project.meaning().compute(["late honey"])
+    assert counted() == (13, 13, True)
+    assert counted() == (13, 13, False)
 
 
 def test_a_model_goes_on_with_the_vectors_it_was_trained_with(project, table, tmp_path):

@@ -97,9 +97,7 @@ def train(
     *,
     project: Project = FOLDER,
     learner: LearnerOptions,
-    select: bool = flag(
-        "Choose C, and the weight of meaning, by cross-validation.", "--select"
-    ),
+    select: bool = flag("Choose C by cross-validation.", "--select"),
     weighting: WeightingOptions,
     strategy: StrategyOptions,
     machines: MachineOptions,

@@ -272,7 +272,7 @@ class TaxonomyRanker(LinearRanker):
         self._check()
         rows = rows_from(X)
         labels = self._labelled(rows, Y)
-        self.setting_ = self._chosen(rows, labels)
+        self.setting_ = self.chosen(rows, labels)
         self.ranker_ = self._ranker(self.setting_).fit(rows, labels)
         return self
 
@@ -290,7 +290,7 @@ class TaxonomyRanker(LinearRanker):
         first._check()  # noqa: SLF001 (a copy of this one)
         rows = rows_from(X)
         labels = self._labelled(rows, Y)
-        setting = first._chosen(rows, labels)  # noqa: SLF001 (a copy of this one)
+        setting = first.chosen(rows, labels)
         for ranker in first._ranker(setting).path(rows, labels, Cs):  # noqa: SLF001
             C: float = ranker.kept_as[1]["C"]
             fitted = copy(first).set_params(C=C)
@@ -301,6 +301,16 @@ class TaxonomyRanker(LinearRanker):
         """Scores of all categories, shape (documents, categories)."""
         self._require_fitted()
         return self.ranker_.decision_function(X)
+
+    def chosen(self, rows: Rows, Y: Any) -> PriceSetting:
+        """The C and center for documents and their labels: given, or chosen."""
+        if self.C is not None and self.center is not None:
+            return PriceSetting(self.C, self.center)
+        if is_graphs(Y):
+            labels = favoured(graphs_from(Y, len(rows), thresholds=True))
+        else:
+            labels = levels_from(Y, len(rows))
+        return chosen(self, rows, relevant(labels, Y))
 
     def prototypes(self, rows: Rows, labels: Rows) -> Csr:
         """Centroids smoothed along the tree, csr (features, labels), each length 1."""
@@ -348,15 +358,6 @@ class TaxonomyRanker(LinearRanker):
     def _centers(self, rows: Rows, labels: Rows) -> tuple[Csr, None]:
         """The prototypes; what a single document has in them is not told."""
         return self.prototypes(rows, labels), None
-
-    def _chosen(self, rows: Rows, Y: Any) -> PriceSetting:
-        if self.C is not None and self.center is not None:
-            return PriceSetting(self.C, self.center)
-        if is_graphs(Y):
-            labels = favoured(graphs_from(Y, len(rows), thresholds=True))
-        else:
-            labels = levels_from(Y, len(rows))
-        return chosen(self, rows, relevant(labels, Y))
 
     def _labelled(self, rows: Rows, Y: Any) -> Any:
         """Y over all categories; refused where it has no label at all."""

@@ -37,7 +37,13 @@ from classmark.estimator import parameters
 from classmark.meaning.sources import TextEncoder
 from classmark.problems import Mistake
 from classmark.text import Analyzer, analyzer_from
-from classmark.weighting.dense import RESERVED, MeaningBlock, WithMeaning, centre_of
+from classmark.weighting.dense import (
+    AUTO,
+    RESERVED,
+    MeaningBlock,
+    WithMeaning,
+    centre_of,
+)
 from classmark.weighting.selection import frequent_terms
 
 WEIGHTINGS = (
@@ -263,7 +269,7 @@ class Vectorizer(WithMeaning):
         ``encode``), which stand beside the words; None for words alone.
     meaning_weight : the length of that part of a row, where "l2" makes the words' 1;
         None: what suits the source; "auto": that too, until ``TextRanker.fit`` has
-        labels to choose by (``choose_weight``).
+        200 documents with labels to choose by (``choose_weight``).
 
     After ``fit``: ``vocabulary_``, ``analyzer_``, and ``statistics_`` of the training
     documents, which all weightings use; ``meaning_``, the part beside the words.
@@ -286,7 +292,7 @@ class Vectorizer(WithMeaning):
     max_df: float = 1.0
     max_features: int | None = None
     meaning: TextEncoder | None = None
-    meaning_weight: float | str | None = None
+    meaning_weight: float | str | None = AUTO
     meaning_: MeaningBlock | None = None
     is_closed_: bool = False
 

@@ -7,6 +7,7 @@ computed once; they are a cache, but for users' own, which are imported.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,11 +17,11 @@ from functools import partial
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from classmark.problems import Mistake, worded
-from classmark.storage import locked_file
+from classmark.storage import locked_file, write_whole
 from classmark.workbench.results import FACTS, Cell, Table, WorkResult
 from classmark.workbench.settings import MeaningSettings
 from classmark.workbench.settings_form import as_text, with_form_values
@@ -38,6 +39,14 @@ FOLDER, KEY, OWN = "meaning", "CLASSMARK_VECTORS_KEY", "own"
 JOB, COMPUTED = "vectors", "vectors computed"  # the job, and the event
 WORDS_ALONE = "words alone"
 BLOCK = 1000  # documents looked at together
+COUNTED = "counted.json"  # beside the vectors: how many documents have one, and when
+TEXTS = """
+SELECT count(*), coalesce(max(number), 0),
+  (SELECT coalesce(max(seq), 0) FROM events WHERE what = 'imported'),
+  (SELECT coalesce(max(seq), 0) FROM judgments WHERE act = 'replace'
+    OR undoes IN (SELECT seq FROM judgments WHERE act = 'replace'))
+FROM documents
+"""  # what changes whenever a text does
 
 
 def vectors_folder(folder: Path, settings: MeaningSettings) -> Path:
@@ -183,9 +192,11 @@ def compute(project: Project, who: str = "") -> ComputedVectors:
     new, known, seconds, version = 0, -1, 0.0, None
     while version != (version := project.store.state()):
         missing: list[str] = []
-        n_stored = 0
+        n_documents = n_stored = 0
+        texts_then = _texts_state(project)
         for block in document_texts(project):
             texts = [text for _, text in block]
+            n_documents += len(texts)
             has = vectors.has(texts).tolist()
             missing += [t for t, stored in zip(texts, has, strict=True) if not stored]
             n_stored += sum(has)
@@ -193,6 +204,7 @@ def compute(project: Project, who: str = "") -> ComputedVectors:
         if missing:
             done = vectors.compute(missing, wait=True)
             new, seconds = new + done.new, seconds + done.seconds
+    _note_count(vectors, texts_then, n_documents, n_documents)
     if new:
         facts = {"source": vectors.name, "new": new, "seconds": seconds}
         project.store.note_event(COMPUTED, who or whoami(), **facts)
@@ -450,8 +462,7 @@ def standing(project: Project) -> MeaningStatus:
             problem=problem,
             model_in_service=used,
         )
-    depends_on = settings, project.settings.text.fields, vectors.size
-    n_documents, n_stored = project.once(_counted, depends_on)
+    n_documents, n_stored = _counted(project, vectors)
     last = project.store.last_event(COMPUTED, source=vectors.name)
     return MeaningStatus(
         settings.source,
@@ -468,14 +479,37 @@ def standing(project: Project) -> MeaningStatus:
     )
 
 
-def _counted(project: Project) -> tuple[int, int]:
-    """How many documents there are, and how many have a vector."""
+def _counted(project: Project, vectors: VectorFile) -> tuple[int, int]:
+    """How many documents there are, and how many have a vector.
+
+    Texts are read where some have changed, or vectors have come, since the last count.
+    """
+    path, state = vectors.folder / COUNTED, _texts_state(project)
+    if path.exists():
+        last = json.loads(path.read_text())
+        if last["texts"] == state and last["bytes"] == vectors.size:
+            return last["documents"], last["with_vector"]
     n_documents = n_stored = 0
-    if (vectors := project.meaning()) is not None:
-        for block in document_texts(project):
-            n_documents += len(block)
-            n_stored += int(vectors.has([text for _, text in block]).sum())
+    for block in document_texts(project):
+        n_documents += len(block)
+        n_stored += int(vectors.has([text for _, text in block]).sum())
+    _note_count(vectors, state, n_documents, n_stored)
     return n_documents, n_stored
+
+
+def _texts_state(project: Project) -> list[Any]:
+    """What the texts of all documents depend on."""
+    now = project.store.run(TEXTS).fetchone()
+    return [*now, list(project.settings.text.fields)]
+
+
+def _note_count(
+    vectors: VectorFile, state: list[Any], n_documents: int, n_stored: int
+) -> None:
+    """Write down how many documents have a vector, so that texts need not be read."""
+    count = {"documents": n_documents, "with_vector": n_stored}
+    facts = {"texts": state, "bytes": vectors.size} | count
+    write_whole(vectors.folder / COUNTED, json.dumps(facts))
 
 
 def sent_to(settings: MeaningSettings) -> str:

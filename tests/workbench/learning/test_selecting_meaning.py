@@ -1,4 +1,6 @@
-"""The weight of meaning that a training selects, writes out and learns again with."""
+"""The weight of meaning that a training chooses, writes out and learns again with."""
+
+from dataclasses import replace
 
 import pytest
 
@@ -41,12 +43,10 @@ def weights(project):
     return model.vectorizer.meaning_.weight, kept
 
 
-def test_a_selected_weight_is_used_and_written_out(project, monkeypatch):
+def test_a_chosen_weight_is_used_and_written_out(project, monkeypatch):
     monkeypatch.setattr(meaning_weight, "ENOUGH", 6)
     monkeypatch.setattr(meaning_weight, "WEIGHTS", (0.7,))
     train(project)
-    assert weights(project) == (0.3, 0.0)
-    train(project, select=True)
     assert weights(project) == (0.7, 0.7)
     say(project, "roads0", "bees")
     rebuild(project)
@@ -54,6 +54,23 @@ def test_a_selected_weight_is_used_and_written_out(project, monkeypatch):
     assert open_learner(project).ranker.vectorizer.meaning_.weight == 0.7
 
 
-def test_with_few_documents_the_source_s_weight_is_written_out(project):
-    train(project, select=True)
+def test_a_weight_of_the_settings_stays(project, monkeypatch):
+    monkeypatch.setattr(meaning_weight, "ENOUGH", 6)
+    monkeypatch.setattr(meaning_weight, "WEIGHTS", (0.7,))
+    set_meaning(project, replace(project.settings.meaning, weight=0.4))
+    train(project)
+    assert weights(project) == (0.4, 0.4)
+
+
+def test_a_training_node_by_node_keeps_the_source_s_weight(project, monkeypatch):
+    monkeypatch.setattr(meaning_weight, "ENOUGH", 6)
+    monkeypatch.setattr(meaning_weight, "WEIGHTS", (0.7,))
+    learning = replace(project.settings.learning, strategy="flat", base="logistic")
+    train(project, learning)
+    assert weights(project) == (0.3, 0.3)
+
+
+@pytest.mark.parametrize("select", [False, True])
+def test_with_few_documents_the_source_s_weight_is_written_out(project, select):
+    train(project, select=select)
     assert weights(project) == (0.3, 0.3)

@@ -13,7 +13,7 @@ from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake, TooLittleMemory, worded
 from classmark.progress import spreader
 from classmark.rankers.auto import AUTO, PAPER
-from classmark.rankers.meaning_weight import weigh_meaning
+from classmark.rankers.meaning_weight import settled, weigh_meaning
 from classmark.rankers.text_ranker import TextRanker, learner
 from classmark.solvers.preference import THRESHOLDS
 from classmark.solvers.preference_live import LIVE
@@ -320,7 +320,8 @@ def fit(
 ) -> FittedModel:
     """Learn from the chosen texts, or all.
 
-    select : choose the weight of meaning and the C of plm first;  working : a folder
+    select : choose the C of plm first, as the weight of meaning always is where it is
+    open and rows are scored at once, not node by node;  working : a folder
     that keeps what is finished, nodes of a tree or blocks of labels, so that a training
     which was killed goes on.
     """
@@ -333,10 +334,11 @@ def fit(
     ranker = ranker_for(strategy, learning, task, vectorizer)
     lessons: Any = collection.lessons(ranker, chosen)
     shape = (X.shape[0], size.categories)
+    labels = labels_from([collection.labels[i] for i in chosen], *shape)
+    at_once = not by_nodes(replace(learning, strategy=strategy.name))
+    if vectorizer.meaning_weight == AUTO and at_once:
+        X, ranker = weigh_meaning(vectorizer, ranker, X, labels)
     if select:
-        labels = labels_from([collection.labels[i] for i in chosen], *shape)
-        if vectorizer.meaning_weight is None:
-            X, ranker = weigh_meaning(vectorizer, ranker, X, labels)
         ranker = selected(X, labels, ranker)
     if strategy.descends:
         ranker.working = working  # type: ignore[attr-defined]
@@ -537,7 +539,7 @@ def new_vectorizer(
     meaning = meaning or project.settings.meaning
     return Vectorizer(
         meaning=project.meaning(meaning),
-        meaning_weight=meaning.weight or None,
+        meaning_weight=meaning.weight or AUTO,
         analyzer=project.settings.text.analyzer,
         weighting=learning.weighting,
         norm=learning.scaled,
@@ -558,5 +560,5 @@ def selected(X: Any, labels: Any, ranker: LinearRanker) -> LinearRanker:
             "strategy but flat or plain"
         )
     if isinstance(ranker, PreferenceRanker):
-        ranker.set_params(**ranker.chosen(rows_from(X), labels)._asdict())
+        ranker = settled(ranker, rows_from(X), labels)
     return ranker.set_params(C=select_cost(ranker, X, labels).C)

@@ -317,10 +317,9 @@ def train(
 ) -> Trained:
     """Learn from every judged document that is not set apart for testing.
 
-    select : choose the weight of meaning, where none is set, and the C of plm by
-    cross-validation on these documents first. The model is put in service; where it can
-    learn from every decision, it will. A top-down training that was killed goes on
-    where it was.
+    select : choose the C of plm by cross-validation on these documents first. The model
+    is put in service; where it can learn from every decision, it will. A top-down
+    training that was killed goes on where it was.
     machines : whose workers do what can be parted (a tree's nodes, folds).
     """
     settings = settings or project.settings.learning
@@ -445,14 +444,14 @@ def fit_at(
         fitted.strategy,
         beside,
         _written_out(settings, fitted.model.ranker, fitted.strategy),
-        _with_weight(meaning, vectorizer.meaning_) if select else meaning,
+        _with_weight(meaning, vectorizer.meaning_),
     )
 
 
 def _with_weight(
     meaning: MeaningSettings, block: MeaningBlock | None
 ) -> MeaningSettings:
-    """The settings with the weight that was chosen."""
+    """The settings with the weight that was used."""
     return meaning if block is None else replace(meaning, weight=block.weight)
 
 

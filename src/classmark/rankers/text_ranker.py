@@ -160,6 +160,16 @@ class TextRanker:
             return None
         return self.calibrator.transform(scores, columns)
 
+    def ordered_by(self, scores: Floats, columns: Any = None) -> Floats:
+        """What suggestions are ordered by: scores, or where calibrated, probabilities.
+
+        The latter as standings, (texts, categories), which do not tie where the curve
+        is flat. Arguments as of :meth:`probabilities`.
+        """
+        if self.calibrator is None:
+            return scores
+        return self.calibrator.shifted(scores, columns)
+
     def scores(self, texts: Iterable[str]) -> Floats:
         """Scores of all categories, shape (texts, categories)."""
         return self.ranker.decision_function(self.vectorizer.rows(texts))
@@ -175,9 +185,10 @@ class TextRanker:
         scores = self.ranker.decision_function(X)[0]
         shown = np.flatnonzero(np.isfinite(scores))
         likely = self.probabilities(scores[None, shown], shown)
+        order = best_of(self.ordered_by(scores[None, shown], shown)[0], k)
         read = self._words_behind(text) if terms else {}
         limits, suggestions = self.ranker.limits, []
-        for place, at in enumerate(best_of(scores[shown], k), start=1):
+        for place, at in enumerate(order, start=1):
             category = shown[at]
             favour, against, parts = self._reasons(X, int(category), terms, read)
             name, score = self.categories[category], float(scores[category])

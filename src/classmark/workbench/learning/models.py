@@ -65,7 +65,7 @@ class PathCalibrator(Calibrator):
     teach nothing.
     """
 
-    def fit(self, scores: Any, Y: Any) -> Self:
+    def fit(self, scores: Any, Y: Any, *_: Any) -> Self:
         """Learn from held-out scores, shape (n, k), and the labels of the documents."""
         table = np.asarray(scores, np.float64)
         right = labels_from(Y, *table.shape).to_scipy().toarray() > 0
@@ -78,9 +78,9 @@ class PathCalibrator(Calibrator):
         """The scores themselves."""
         return scores
 
-    def _learned_offsets(self, *_: Any) -> Floats:
+    def _learned_offsets(self, *_: Any) -> tuple[Floats, Any]:
         """None: a path's probability has the sizes of the nodes in it already."""
-        return np.zeros(0)
+        return np.zeros(0), 0.0
 
 
 class TopDownTextRanker(TextRanker):
@@ -225,13 +225,15 @@ def with_votes(project: Project, model: TextRanker) -> TextRanker:
 def voted(model: TextRanker, votes: Votes, numbers: Sequence[int]) -> TextRanker:
     """The model with votes; ``numbers``: the label number of each category in them.
 
-    All scores are looked at then, also those of a model that goes down a tree.
+    All scores are looked at then, also those of a model that goes down a tree, and they
+    alone order the categories: offsets of categories would turn votes round.
     """
     from classmark.hierarchies.rerank import VotedRanker
 
     ranker = VotedRanker(model.ranker, votes, numbers)
     voting = TextRanker(model.vectorizer, ranker, model.categories)
-    voting.calibrator = model.calibrator
+    if model.calibrator is not None:
+        voting.calibrator = model.calibrator.regrouped(())
     return voting
 
 

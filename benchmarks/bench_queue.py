@@ -49,11 +49,24 @@ class Waiting(NamedTuple):
     truth: Rows
 
 
-def first_by(order: str, scores, random) -> np.ndarray:
-    """Documents, those to be decided first at the front."""
+def by_turns(category, within) -> np.ndarray:
+    """Documents by turns of their categories, in an order within each."""
+    order = np.argsort(within, kind="stable")
+    place = np.empty(len(order), np.int64)
+    for each in np.unique(category):
+        mine = order[category[order] == each]
+        place[mine] = np.arange(len(mine))
+    return np.lexsort((within, place))
+
+
+def first_by(order: str, scores, random, rows, sizes) -> np.ndarray:
+    """Documents, those to be decided first at the front.
+
+    rows : of the documents;  sizes : how many decisions each category has.
+    """
     n = len(scores)
     best, second = -np.sort(-scores, axis=1)[:, :2].T
-    lead = best - second
+    lead, category = best - second, scores.argmax(axis=1)
     match order:
         case "random":
             return random.permutation(n)
@@ -68,10 +81,29 @@ def first_by(order: str, scores, random) -> np.ndarray:
         case "mixed":
             both = np.argsort(lead, kind="stable"), random.permutation(n)
             return np.array(list(dict.fromkeys(np.stack(both, axis=1).ravel())))
+        case "turns":
+            return by_turns(category, lead)
+        case "random turns":
+            return by_turns(category, random.random(n))
+        case "rare":
+            return np.argsort(lead * np.sqrt(1.0 + sizes[category]), kind="stable")
+        case "rarer":
+            return np.argsort(lead * (1.0 + sizes[category]), kind="stable")
+        case "typical" | "typical, mixed":
+            X = rows.to_scipy()
+            density = np.asarray(X @ np.asarray(X.mean(axis=0)).ravel()).ravel()
+            place = np.argsort(lead / np.maximum(density, 1e-12), kind="stable")
+            if order == "typical":
+                return place
+            both = place, random.permutation(n)
+            return np.array(list(dict.fromkeys(np.stack(both, axis=1).ravel())))
     raise ValueError(order)
 
 
-ORDERS = ("random", "uncertain", "likely", "unlikely", "level", "mixed")
+ORDERS = (
+    "random", "uncertain", "likely", "unlikely", "level", "mixed", "turns",
+    "random turns", "rare", "rarer", "typical", "typical, mixed",
+)  # fmt: skip
 
 
 def average_precision(here: Waiting, decided) -> tuple[float, object]:
@@ -96,8 +128,12 @@ def curve(here: Waiting, order: str, seed: int) -> list[tuple[int, float]]:
         if len(decided) >= min(MOST, len(here.rows)):
             return points
         waiting = np.setdiff1d(np.arange(len(here.rows)), decided)
-        scores = ranker.decision_function(take(here.rows, waiting))
-        chosen = waiting[first_by(order, scores, random)[:STEP]]
+        rows = take(here.rows, waiting)
+        sizes = np.bincount(
+            take(here.labels, decided).columns, minlength=here.labels.width
+        )
+        scores = ranker.decision_function(rows)
+        chosen = waiting[first_by(order, scores, random, rows, sizes)[:STEP]]
         decided = np.append(decided, chosen)
 
 

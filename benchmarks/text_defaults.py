@@ -65,12 +65,12 @@ def pairs(*, near: bool = True, stop: bool = True, stem: bool = True) -> Terms:
     return terms
 
 
-def characters(shortest: int, longest: int) -> Terms:
-    """Runs of characters inside words, with their ends marked."""
+def characters(shortest: int, longest: int, *, stop: bool = False) -> Terms:
+    """Runs of characters inside words, with their ends marked; stop: not of such."""
 
-    def terms(text: str, _: str) -> list[str]:
+    def terms(text: str, language: str) -> list[str]:
         runs = []
-        for word in words(text):
+        for word in Analyzer(language, stop=stop, stem=False)(text):
             marked = f"_{word}_"
             for n in range(shortest, longest + 1):
                 runs += [marked[i : i + n] for i in range(len(marked) - n + 1)]
@@ -156,6 +156,30 @@ VARIANTS: dict[str, tuple[Block, ...]] = {
         Block(USUAL, titles=2),
         Block(pairs(), 0.5, 2, titles=2),
         Block(characters(4, 4), 0.5, 2, titles=2),
+    ),
+    "titles twice, characters 4 without stop words, .5": (
+        Block(USUAL, titles=2),
+        Block(characters(4, 4, stop=True), 0.5, 2, titles=2),
+    ),
+    "titles twice, characters 5 without stop words, .5": (
+        Block(USUAL, titles=2),
+        Block(characters(5, 5, stop=True), 0.5, 2, titles=2),
+    ),
+    "titles twice, characters 5 without stop words, .7": (
+        Block(USUAL, titles=2),
+        Block(characters(5, 5, stop=True), 0.7, 2, titles=2),
+    ),
+    "titles twice, characters 5 without stop words, 1": (
+        Block(USUAL, titles=2),
+        Block(characters(5, 5, stop=True), 1.0, 2, titles=2),
+    ),
+    "titles twice, characters 6 without stop words, .5": (
+        Block(USUAL, titles=2),
+        Block(characters(6, 6, stop=True), 0.5, 2, titles=2),
+    ),
+    "titles twice, characters 5, min_df 3, .5": (
+        Block(USUAL, titles=2),
+        Block(characters(5, 5, stop=True), 0.5, 3, titles=2),
     ),
     "beside characters 5, .5": (Block(USUAL), Block(characters(5, 5), 0.5, 2)),
     "characters 3-5 alone": (Block(characters(3, 5), min_df=2),),

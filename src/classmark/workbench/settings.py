@@ -30,6 +30,8 @@ MMP_LOSSES = ("1", "2", "3")
 LAYERED = ("plm", "loglinear")  # learners of preferences, not of labels alone
 NUMBERS: dict[type, str] = {int: "a whole number", float: "a number"}
 _CLOSED = {"extra": "forbid"}
+#: What projects have whose settings were written down before there were these.
+WORDS_ALONE = {"characters": 0, "first_line": 1}
 
 
 def _setting(
@@ -90,6 +92,19 @@ class LearningSettings:
         0.3, "Of pivoted, not scaled: how much the length of a text counts.", most=1
     )
     min_df: int = _setting(1, "Words in fewer documents than this are left out.")
+    characters: int = _setting(
+        4,
+        "How many characters the runs inside words have that count beside the words; "
+        "0: none, words alone. 4 helps on average, most where words have no stems.",
+        most=9,
+        by_name=True,
+    )
+    first_line: int = _setting(
+        2,
+        "How often the first line of a text counts, which is its title, as a rule.",
+        most=9,
+        by_name=True,
+    )
     select_features: int = _setting(
         0,
         "How many of the words that speak for a category a training keeps at least, or "
@@ -206,6 +221,10 @@ class LearningSettings:
             return f"loss is {self.loss!r}, {which}"
         if self.vote and self.average == "yes":
             return "vote is yes beside average: use one of the two"
+        if self.characters == 1:
+            return "characters is 1: use 2 or more, or 0"
+        if self.first_line == 0:
+            return "first_line is 0: use 1 or more"
         if self.layers == 1:
             return "layers is 1: use 2 or more, or 0"
         if self.layers and self.learned_thresholds:
@@ -398,6 +417,8 @@ def read_settings(folder: Path) -> Settings:
             "upgrade classmark"
         )
     learning = values.get("learning")
+    if isinstance(learning, dict) and "min_df" in learning:
+        learning = values["learning"] = WORDS_ALONE | learning
     if isinstance(learning, dict) and learning.keys() & {"cost", "decomposition"}:
         from classmark.estimator import warn_renamed
 

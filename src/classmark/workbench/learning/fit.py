@@ -543,6 +543,8 @@ def new_vectorizer(
         norm=learning.scaled,
         min_df=learning.min_df,
         slope=learning.slope,
+        characters=learning.characters,
+        first_line=learning.first_line,
     )
 
 

@@ -19,6 +19,7 @@ from classmark.rankers.text_ranker import (
     LEARNERS,
     LiveTextRanker,
     Suggestion,
+    WordsBehind,
     TextRanker,
     live_facts,
 )
@@ -97,7 +98,7 @@ class TopDownTextRanker(TextRanker):
     def suggest(self, text: str, k: int = 10, terms: int = 5) -> list[Suggestion]:
         """The best categories for a text, each with its strongest terms."""
         X = self.vectorizer.rows([text])
-        words = self._words_behind(text) if terms else {}
+        words = WordsBehind.of(text, self.vectorizer) if terms else None
         best, suggestions = self.ranker.best(X, k), []
         likely = self.probabilities(np.array([s for _, s in best]).reshape(-1, 1))
         for rank, (category, score) in enumerate(best, start=1):

@@ -29,10 +29,11 @@ from classmark.rankers.calibration import (
     held_out_scores,
 )
 from classmark.rankers.text_ranker import learner
+from classmark.text import usual_analyzer
 from classmark.validation import generator
 from classmark.weighting.vectorizer import Vectorizer
 from classmark.workbench.learning.fit import new_ranker
-from classmark.workbench.settings import LearningSettings, TextSettings
+from classmark.workbench.settings import LearningSettings
 from reproductions.tree_sets import weighted
 
 
@@ -85,6 +86,20 @@ SETS = {
     "reuters-21578": ("plm", "rocchio"),
 }
 ABSTAIN = 0.8
+
+
+LANGUAGES = {"annif-makupalat": "finnish"}
+
+
+def usual_vectorizer(language="english"):
+    """As a new project in a language has it."""
+    usual = LearningSettings()
+    return Vectorizer(
+        usual_analyzer(language),
+        usual.weighting,
+        characters=usual.characters,
+        first_line=usual.first_line,
+    )
 
 
 def labelled(data, part):
@@ -158,7 +173,7 @@ def rows_of(name, split, most):
         parts.append((which, [numbers[i] for i in which]))
     (train, lists), (test, truth) = parts
     if data.train.texts:
-        weigh = Vectorizer(TextSettings().analyzer, LearningSettings().weighting)
+        weigh = usual_vectorizer(LANGUAGES.get(name, "english"))
         X = weigh.fit_transform([data.train.texts[i] for i in train])
         E = weigh.transform([data.test.texts[i] for i in test])
     else:
@@ -258,7 +273,7 @@ def learners_and_features():
     )
     for name, learners in SETS.items():
         data = load(name)
-        vectorizer = Vectorizer(TextSettings().analyzer, LearningSettings().weighting)
+        vectorizer = usual_vectorizer()
         texts, lists = labelled(data, data.train)
         X = vectorizer.fit_transform(texts)
         Y = labels_from(lists, len(texts), len(data.label_names))

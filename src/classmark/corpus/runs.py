@@ -21,7 +21,6 @@ from classmark.text import ALONE, MARK, STANDING_ALONE, Analyzer, fold, kind, wo
 RUN = "\U000f0000"  # begins runs among terms: no letter, and behind all words
 SHOWN = "~"  # what it is shown as
 RUN_WEIGHT = 0.5  # what a run counts beside a word
-RUN_DOCUMENTS = 2  # that a run must occur in, at least
 _CAN_STAND_ALONE = re.compile(
     "[" + "".join(f"{chr(a)}-{chr(b)}" for a, b in STANDING_ALONE) + "]"
 )
@@ -59,9 +58,10 @@ class CharacterRuns:
         [0, 3]
         """
         size = self.length
+        marked = (f"_{read}_" if read else "" for read in self._as_read.terms(tokens))
         return [
-            [RUN + marked[at : at + size] for at in range(len(marked) - size + 1)]
-            for marked in map("_{}_".format, self._as_read.terms(tokens))
+            [RUN + word[at : at + size] for at in range(len(word) - size + 1)]
+            for word in marked
         ]
 
     @staticmethod

@@ -34,7 +34,6 @@ from classmark.corpus.counting import (
 )
 from classmark.corpus.documents import GrowingVocabulary, Vocabulary
 from classmark.corpus.runs import (
-    RUN_DOCUMENTS,
     first_line_again,
     require_reading,
     scale_of,
@@ -280,8 +279,8 @@ class Vectorizer(WithMeaning):
         None: what suits the source; "auto": that too, until ``TextRanker.fit`` has
         labels to choose by (``choose_weight``).
     characters : how many characters a run inside a word has that is a term beside the
-        words (``CharacterRuns``); 4 helps on average, 0 is none. Runs in one document
-        alone are left out; others count half as much as words.
+        words (``CharacterRuns``); 4 helps on average, 0 is none. They count
+        half as much as words.
     first_line : how often the first line of a text counts, where there are more: 2
         helps on average, since titles stand there.
 
@@ -398,10 +397,6 @@ class Vectorizer(WithMeaning):
             at_most=_documents(self.max_df, len(counts), "max_df"),
             max_features=self.max_features,
         )
-        if self.characters:
-            few = counted.statistics.document_frequency < RUN_DOCUMENTS
-            few &= scale_of(vocabulary.terms) < 1.0
-            selected = selected[~few[selected]]
         if not len(selected):
             raise Mistake(
                 f"none of the {len(vocabulary)} terms of the texts is left: "

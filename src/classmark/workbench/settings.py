@@ -417,8 +417,8 @@ def read_settings(folder: Path) -> Settings:
             "upgrade classmark"
         )
     learning = values.get("learning")
-    if isinstance(learning, dict) and "min_df" in learning:
-        learning = values["learning"] = WORDS_ALONE | learning
+    if isinstance(learning, dict):
+        learning = values["learning"] = with_reading(learning)
     if isinstance(learning, dict) and learning.keys() & {"cost", "decomposition"}:
         from classmark.estimator import warn_renamed
 
@@ -497,6 +497,19 @@ def _kind(setting: Field[Any]) -> type:
     return str if setting.name == "name" else type(setting.default)
 
 
+def with_reading(learning: Mapping[str, Any]) -> dict[str, Any]:
+    """Learning settings as a mapping, as those meant them who wrote them down.
+
+    Files where every setting was written down before there were runs of characters
+    have words alone.
+
+    >>> with_reading({"weighting": "tfidf", "min_df": 1, "learner": "plm"})["characters"]
+    0
+    """
+    is_all = learning.keys() >= {"weighting", "min_df", "learner"}
+    return {**(WORDS_ALONE if is_all else {}), **learning}
+
+
 def with_loss(learning: Mapping[str, Any]) -> dict[str, Any]:
     """Learning settings as a mapping; cost and decomposition were loss's old names.
 
@@ -572,7 +585,8 @@ def settings_text(settings: Settings, earlier: str = "") -> str:
         else:
             defaults = asdict(getattr(Settings(""), name)) if earlier else {}
             present = before.get(name, {})
-            present = with_loss(present) if name == "learning" else present
+            if name == "learning":
+                present = with_reading(with_loss(present))
             _write_section(document, name, value, defaults | present)
     return tomlkit.dumps(document)
 

@@ -91,9 +91,9 @@ ABSTAIN = 0.8
 LANGUAGES = {"annif-makupalat": "finnish"}
 
 
-def usual_vectorizer(language="english"):
+def usual_vectorizer(language="english", usual=None):
     """As a new project in a language has it."""
-    usual = LearningSettings()
+    usual = usual or LearningSettings()
     return Vectorizer(
         usual_analyzer(language),
         usual.weighting,
@@ -161,7 +161,7 @@ RARE = 10  # decisions, at most
 DRAWS = 20
 
 
-def rows_of(name, split, most):
+def rows_of(name, split, most, learning=None):
     """Rows and labels to learn from, rows and truth asked; labelled documents only."""
     data = load(name, split=split)
     parts = []
@@ -173,7 +173,7 @@ def rows_of(name, split, most):
         parts.append((which, [numbers[i] for i in which]))
     (train, lists), (test, truth) = parts
     if data.train.texts:
-        weigh = usual_vectorizer(LANGUAGES.get(name, "english"))
+        weigh = usual_vectorizer(LANGUAGES.get(name, "english"), learning)
         X = weigh.fit_transform([data.train.texts[i] for i in train])
         E = weigh.transform([data.test.texts[i] for i in test])
     else:

@@ -6,7 +6,8 @@ Both were chosen by benchmarks/text_defaults.py, as docs/benchmarks.md reports.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sized
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
@@ -101,6 +102,17 @@ def scale_of(terms: Iterable[str]) -> Floats:
     [1.0, 0.5]
     """
     return np.array([RUN_WEIGHT if term.startswith(RUN) else 1.0 for term in terms])
+
+
+def sorted_scale(terms: Sequence[str]) -> Floats:
+    """What ``scale_of`` says of sorted terms, where all runs are behind all words.
+
+    >>> sorted_scale(["bee", "été", RUN + "bees"]).tolist()
+    [1.0, 1.0, 0.5]
+    """
+    scale = np.ones(len(terms))
+    scale[bisect_left(terms, RUN) :] = RUN_WEIGHT
+    return scale
 
 
 def first_line_again(texts: Iterable[str], times: int) -> Iterable[str]:

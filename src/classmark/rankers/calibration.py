@@ -58,7 +58,8 @@ STEADY = 0.25
 CELLS = 1 << 23  # held-out scores: 64 MiB
 SLOPE_CELLS = 1 << 20  # of them, that tell the slope which offsets are measured by
 STEPS, SMALLEST = 100, 1e-10  # of Newton's method
-KAPPA = 10.0  # decisions' worth of belief that a category is as others of its size
+KAPPA = 3.0  # decisions' worth of belief that a category is as others of its size
+TRUST = 0.5  # how much of an offset is believed of the documents to come
 RIDGE = 1.0  # on what the size of a category adds: without it, equal sizes have no slope
 
 
@@ -91,9 +92,9 @@ class Calibrator(Estimator):
     comparable across documents (``standing``): z_r = (s_r − mean) / √(v + ¼ v̄), with v
     the variance of the document's own scores and v̄ its mean over the documents; then
     z_r − ¼ max of z_s over the other categories. To this each category adds an offset
-    of its own: how much more or less often than others of that standing categories with
-    so few decisions are right, and the category itself, shrunken towards 0 where few
-    decisions say so (``category_offsets``). From there one curve serves all categories,
+    of its own: half of how much more or less often than others of that standing
+    categories with so few decisions are right, and the category itself, shrunken
+    towards 0 where few decisions say so (``category_offsets``). From there one curve serves all categories,
     so that several may be likely at once. ``shifted`` is what the categories of a
     document are ordered by: an order by probability.
 
@@ -186,7 +187,7 @@ class Calibrator(Estimator):
         then = sum((w * c for w, c in zip(size_weights, held_out, strict=True)), 0.0)
         since = sum((w * c for w, c in zip(size_weights, now, strict=True)), 0.0)
         own = category_offsets(slope * f + shift + then, right, self.kappa)
-        return (own + since) / slope, (own + then) / slope
+        return TRUST * (own + since) / slope, TRUST * (own + then) / slope
 
     def _offsets_of(self, columns: Ints) -> Floats:
         """The offsets of categories by their numbers; 0 beyond those fitted."""

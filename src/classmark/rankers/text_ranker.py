@@ -133,9 +133,12 @@ class WordsBehind(NamedTuple):
 
     def evidence(self, of_columns: Evidence) -> Evidence:
         """The evidence of columns as that of the words behind them."""
-        part = dict(zip(of_columns.features.tolist(), of_columns.parts, strict=True))
-        values = np.array([part.get(column, 0.0) for column in self.columns.tolist()])
-        totals = np.bincount(self.owners, values * self.shares, len(self.words))
+        order = np.argsort(of_columns.features)
+        features = of_columns.features[order]
+        at = np.searchsorted(features, self.columns)
+        here = np.append(features, -1)[at] == self.columns
+        values = np.append(of_columns.parts[order], 0.0)[at] * self.shares
+        totals = np.bincount(self.owners[here], values[here], len(self.words))
         return Evidence(np.arange(len(self.words)), totals)
 
 

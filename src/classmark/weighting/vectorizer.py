@@ -36,8 +36,8 @@ from classmark.corpus.documents import GrowingVocabulary, Vocabulary
 from classmark.corpus.runs import (
     first_line_again,
     require_reading,
-    scale_of,
     shown,
+    sorted_scale,
 )
 from classmark.estimator import parameters
 from classmark.meaning.sources import TextEncoder
@@ -454,7 +454,7 @@ class Vectorizer(WithMeaning):
             self.weighting,
             norm=self.norm,
             slope=self.slope,
-            scale=scale_of(self.vocabulary_.terms) if self.characters else None,
+            scale=sorted_scale(self.vocabulary_.terms) if self.characters else None,
             into=counts.values,
         )
 

@@ -246,7 +246,6 @@ def by_category(name, source, kappas):
 
 def shrunken(kappa):
     """A calibrator with another shrinkage."""
-
     calibrator = Calibrator()
     calibrator.kappa = kappa
     return calibrator

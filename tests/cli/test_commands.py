@@ -110,7 +110,10 @@ def test_taxonomy_in_and_out(run, shelf, tmp_path):
         (["evaluate", "--folds", "99"], "folds is 99"),
         (["init", "."], "not empty"),
         (["init", "new", "--analyzer", "nonsense"], "nonsense"),
-        (["init", "new", "--language", "finish"], "'finish' has no stemmer: choose one"),
+        (
+            ["init", "new", "--language", "finish"],
+            "'finish' has no stemmer: choose one",
+        ),
         (["init", "new", "--language", "irish", "--analyzer", "words|lower"], "one of"),
         (["data", "get", "no-such-set"], "no-such-set"),
         (["export", "out.doc"], "no export format"),

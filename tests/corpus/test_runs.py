@@ -110,7 +110,7 @@ def test_first_lines_of_several_stand_there_again():
     texts = ["Bees\nA hive.", "A hive.", ""]
     assert first_line_again(texts, 1) is texts
     assert first_line_again(texts, 3) == ["Bees\nA hive.\nBees\nBees", "A hive.", ""]
-    assert list(first_line_again(iter(texts), 2))[0].endswith("\nBees")
+    assert next(iter(first_line_again(iter(texts), 2))).endswith("\nBees")
 
 
 def test_a_run_counts_half_a_word():

@@ -106,7 +106,10 @@ def rare_and_frequent(seed, n=1500, k=60):
 def test_the_size_of_a_category_tells_how_often_it_is_right():
     """Few decisions of each are held out, but many of those of its size."""
     scores, Y, sizes = rare_and_frequent(1, n=150)
-    by_size, alone = Calibrator().fit(scores, Y, sizes, sizes), Calibrator().fit(scores, Y)
+    by_size, alone = (
+        Calibrator().fit(scores, Y, sizes, sizes),
+        Calibrator().fit(scores, Y),
+    )
     asked, truth, _ = rare_and_frequent(2)
     rare = sizes == 2
     errors = [

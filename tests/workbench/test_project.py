@@ -17,9 +17,8 @@ from classmark.workbench.settings import (
     Settings,
     TextSettings,
     read_settings,
-    settings_text,
-    write_settings,
 )
+from classmark.workbench.settings_file import settings_text, write_settings
 from classmark.workbench.settings_form import form_fields
 from classmark.workbench.store.log import whoami
 

@@ -408,9 +408,7 @@ class _RunCounts:
         """All terms so far, some of them several times."""
         return chain(self._listed, *self._across)
 
-    def rows(
-        self, chunk: Chunk, vocabulary: GrowingVocabulary | Vocabulary
-    ) -> Rows:
+    def rows(self, chunk: Chunk, vocabulary: GrowingVocabulary | Vocabulary) -> Rows:
         """The term counts of a chunk, chunk after chunk."""
         from scipy.sparse import csr_matrix
 
@@ -422,7 +420,11 @@ class _RunCounts:
         ends = np.cumsum([0, *self._sizes], dtype=np.int64)
         worth = _counted_matrix(number, ends, width)
         of_tokens = csr_matrix(
-            (chunk.counts.astype(np.float32), chunk.columns.astype(np.int64), chunk.starts),
+            (
+                chunk.counts.astype(np.float32),
+                chunk.columns.astype(np.int64),
+                chunk.starts,
+            ),
             shape=(n, len(self._sizes)),
         )
         counts = of_tokens @ worth

@@ -60,7 +60,9 @@ SLOPE_CELLS = 1 << 20  # of them, that tell the slope which offsets are measured
 STEPS, SMALLEST = 100, 1e-10  # of Newton's method
 KAPPA = 3.0  # decisions' worth of belief that a category is as others of its size
 TRUST = 0.5  # how much of an offset is believed of the documents to come
-RIDGE = 1.0  # on what the size of a category adds: without it, equal sizes have no slope
+RIDGE = (
+    1.0  # on what the size of a category adds: without it, equal sizes have no slope
+)
 
 
 BySize = tuple[tuple[Floats, ...], tuple[Floats, ...]]  # when held out, and now
@@ -94,9 +96,9 @@ class Calibrator(Estimator):
     z_r − ¼ max of z_s over the other categories. To this each category adds an offset
     of its own: half of how much more or less often than others of that standing
     categories with so few decisions are right, and the category itself, shrunken
-    towards 0 where few decisions say so (``category_offsets``). From there one curve serves all categories,
-    so that several may be likely at once. ``shifted`` is what the categories of a
-    document are ordered by: an order by probability.
+    towards 0 where few decisions say so (``category_offsets``). From there one curve
+    serves all categories, so that several may be likely at once. ``shifted`` is what
+    the categories of a document are ordered by: an order by probability.
 
     method : "isotonic", straight lines between the middles of the steps of isotonic
         regression [ZadroznyElkan02], or "platt", 1 / (1 + exp(−a f − b)) with a ≥ 0
@@ -421,7 +423,7 @@ def _logistic_fit(design: Floats, t: Floats) -> Floats:
     By Newton's method, a step halved until the cost falls [LinLinWeng07]. The second
     column is 1; the weights of those behind it cost ½ w² each.
     """
-    penalty = RIDGE * (np.arange(design.shape[1]) > 1)
+    penalty: Floats = np.where(np.arange(design.shape[1]) > 1, RIDGE, 0.0)
     flat = np.zeros(design.shape[1])
     flat[1] = np.log(t.mean() / (1 - t.mean()))
     w, cost = flat, _cross_entropy(design @ flat, t)

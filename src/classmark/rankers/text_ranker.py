@@ -138,7 +138,8 @@ class WordsBehind(NamedTuple):
         at = np.searchsorted(features, self.columns)
         here = np.append(features, -1)[at] == self.columns
         values = np.append(of_columns.parts[order], 0.0)[at] * self.shares
-        totals = np.bincount(self.owners[here], values[here], len(self.words))
+        totals: Floats = np.zeros(len(self.words))
+        np.add.at(totals, self.owners[here], values[here])
         return Evidence(np.arange(len(self.words)), totals)
 
 

@@ -126,7 +126,7 @@ def pivoted_length(unique: Any, average_unique: Any, slope: Any) -> Any:
     return 1.0 / ((1.0 - slope) + slope * unique / average_unique)
 
 
-def weigh(
+def weigh(  # noqa: PLR0913 - counts, and how they are weighed
     counts: Rows,
     statistics: Statistics,
     weighting: str = "tfidf",
@@ -143,8 +143,9 @@ def weigh(
     "relative-tfidf" (tf/Σtf · ln(N/df), the sum over the document's terms: as it is
     first taught, and with norm=None exactly that [SaltonBuckley88]), or "pivoted"
     [Singhal96].  norm : "l2" makes each row a unit vector.  slope : of "pivoted".
-    scale : what each column is multiplied by before, (terms,).  Returns float32 rows of the same shape, sharing columns with the counts; ``into`` is
-    where the values go (also the counts' own values, when they are no longer needed).
+    scale : what each column is multiplied by before, (terms,).  Returns float32 rows of
+    the same shape, sharing columns with the counts; ``into`` is where the values go
+    (also the counts' own values, when they are no longer needed).
 
     >>> from classmark.corpus.counting import statistics
     >>> from classmark.arrays import rows_from

@@ -16,12 +16,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from classmark.problems import DamagedFolder, Mistake, UnreadableFile, worded
-from classmark.storage import write_whole
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
     from pydantic_core import ErrorDetails
-    from tomlkit import TOMLDocument
 
 FILE, FORMAT = "classmark.toml", 1
 SCHEMA = re.compile("[a-z][a-z0-9_]{0,62}")
@@ -101,7 +99,8 @@ class LearningSettings:
     )
     first_line: int = _setting(
         2,
-        "How often the first line of a text counts, which is its title, as a rule.",
+        "How often the first line of a text counts, which is its title, as a rule; 0 "
+        "and 1: once.",
         most=9,
         by_name=True,
     )
@@ -221,12 +220,9 @@ class LearningSettings:
             return f"loss is {self.loss!r}, {which}"
         if self.vote and self.average == "yes":
             return "vote is yes beside average: use one of the two"
-        if self.characters == 1:
-            return "characters is 1: use 2 or more, or 0"
-        if self.first_line == 0:
-            return "first_line is 0: use 1 or more"
-        if self.layers == 1:
-            return "layers is 1: use 2 or more, or 0"
+        for name in ("characters", "layers"):
+            if getattr(self, name) == 1:
+                return f"{name} is 1: use 2 or more, or 0"
         if self.layers and self.learned_thresholds:
             return "layers is beside thresholds: use one of the two"
         if self.layers and (refusal := self._why_no_layers()):
@@ -503,8 +499,9 @@ def with_reading(learning: Mapping[str, Any]) -> dict[str, Any]:
     Files where every setting was written down before there were runs of characters
     have words alone.
 
-    >>> with_reading({"weighting": "tfidf", "min_df": 1, "learner": "plm"})["characters"]
-    0
+    >>> with_reading({"weighting": "tfidf", "min_df": 1, "learner": "plm"})
+    {'characters': 0, 'first_line': 1, 'weighting': 'tfidf', 'min_df': 1, \
+'learner': 'plm'}
     """
     is_all = learning.keys() >= {"weighting", "min_df", "learner"}
     return {**(WORDS_ALONE if is_all else {}), **learning}
@@ -564,69 +561,3 @@ def store_problem(store: StoreSettings) -> str:
             "a letter first"
         )
     return ""
-
-
-def settings_text(settings: Settings, earlier: str = "") -> str:
-    """The settings as a TOML file.
-
-    earlier : the text of a settings file; what is the same there stays as it is
-    written, with comments and order. Without it, every setting is written down.
-    """
-    import tomlkit
-
-    document = tomlkit.parse(earlier or BLANK)
-    before: dict[str, Any] = document.unwrap()
-    for name, value in asdict(settings).items():
-        if name == "store" and not value["url"]:
-            document.pop(name, None)
-        elif not isinstance(value, dict):
-            if before.get(name) != value:
-                document[name] = value
-        else:
-            defaults = asdict(getattr(Settings(""), name)) if earlier else {}
-            present = before.get(name, {})
-            if name == "learning":
-                present = with_reading(with_loss(present))
-            _write_section(document, name, value, defaults | present)
-    return tomlkit.dumps(document)
-
-
-def _write_section(
-    document: TOMLDocument, name: str, values: dict[str, Any], present: dict[str, Any]
-) -> None:
-    """Write the values that differ from the present ones."""
-    from tomlkit import table
-
-    for key, value in values.items():
-        plain = list(value) if isinstance(value, tuple) else value
-        if key not in present or present[key] not in (plain, value):
-            if name not in document:
-                document[name] = table()
-            section: Any = document[name]
-            _put(section, key, plain)
-            if (name, key) == ("learning", "loss"):
-                section.pop("cost", None)
-                section.pop("decomposition", None)
-
-
-def _put(section: Any, key: str, value: Any) -> None:
-    """Set a key; a new one comes before the comments that lead to the next section."""
-    from tomlkit.items import Table
-
-    rest = []
-    if isinstance(section, Table) and key not in section:
-        body = section.value.body
-        while body and body[-1][0] is None:
-            rest.append(body.pop()[1])
-    section[key] = value
-    for item in reversed(rest):
-        section.add(item)
-
-
-def write_settings(folder: Path, settings: Settings) -> None:
-    """Write ``classmark.toml`` so that it is there whole, before or after a crash.
-
-    The comments and the order of the file that is there stay.
-    """
-    path = folder / FILE
-    write_whole(path, settings_text(settings, path.read_bytes().decode()))

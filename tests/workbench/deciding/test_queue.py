@@ -39,19 +39,9 @@ def test_uncertain_and_likely_ones_come_first():
 
 
 def test_equal_probabilities_are_told_apart_by_scores():
-    one, two = (Guess(f"d{n}", "c", float(n), 0.9, 0.5, 3.0 - n) for n in (1, 2))
+    one, two = (Guess(f"d{n}", "c", float(n), 0.9, 0.5, -n) for n in (1, 2))
     assert in_order("likely", one, two) == ["d2", "d1"]
     assert in_order("uncertain", one, two) == ["d2", "d1"]
-
-
-def test_among_equally_uncertain_ones_those_of_a_rare_category_come_first():
-    rare, frequent = (Guess(str(n), "c", 1.0, 0.5, 0.1, 0.2, n) for n in (2, 50))
-    clear = Guess("clear", "c", 1.0, 0.9, 0.6, 2.0, 2)
-    assert in_order("uncertain", frequent, clear, rare) == ["2", "50", "clear"]
-    doubtful = Guess("doubtful", "c", 1.0, 0.5, 0.1, 0.02, 50)
-    assert in_order("uncertain", rare, doubtful) == ["doubtful", "2"]
-    turned = Guess("turned", "c", 1.0, 0.5, 0.1, -0.3, 50)
-    assert in_order("uncertain", doubtful, turned)[0] == "turned"
 
 
 @given(st.sets(st.text(), min_size=3, max_size=30), st.data())

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
 from itertools import chain, islice
-from math import sqrt
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -45,9 +44,9 @@ def queue(
 ) -> Table:
     """The first documents without a label, not set aside, in an order.
 
-    "uncertain": the least difference between the scores of the two best categories, the
-    more so the fewer decisions the best one has; "likely": the highest best one;
-    "random": the same order every time; "similar": the greatest cosine to the document ``to``, or to the
+    "uncertain": the least difference between the two best categories, of calibrated
+    probabilities or else scores; "likely": the highest best one; "random": the same
+    order every time; "similar": the greatest cosine to the document ``to``, or to the
     one decided last.
     """
     require_order(order)
@@ -131,8 +130,7 @@ class Guess:
     """The best category for a document that waits.
 
     probability : None where the ranker is not calibrated;  lead : how far the best is
-    above the second, of probabilities or else of scores;  score_lead : of scores;
-    decisions : how many documents have the category.
+    above the second, of probabilities or else of scores;  score_lead : of scores.
     """
 
     document: str
@@ -141,16 +139,6 @@ class Guess:
     probability: float | None
     lead: float
     score_lead: float
-    decisions: int = 0
-
-    @property
-    def doubt(self) -> float:
-        """The lead of scores times √(1 + decisions): the less, the sooner it teaches.
-
-        >>> Guess("d", "rare", 1.0, None, 0.3, 0.3, 3).doubt
-        0.6
-        """
-        return max(self.score_lead, 0.0) * sqrt(1.0 + self.decisions)
 
     @property
     def height(self) -> float:
@@ -159,7 +147,7 @@ class Guess:
 
 
 KEYS: Mapping[str, Callable[[Guess], tuple[float, float]]] = {
-    "uncertain": lambda guess: (guess.doubt, guess.lead),
+    "uncertain": lambda guess: (guess.lead, guess.score_lead),
     "likely": lambda guess: (-guess.height, -guess.score),
 }
 
@@ -176,7 +164,6 @@ def best_guesses(
         X = _rows(project, model, documents)
         columns, scores, likely = two_best(model, X)
     columns = np.where(_lacks_vector(project, model, documents), -1, columns)
-    counts = project.state.counts
     heights = scores if likely is None else likely
     guesses: list[Guess | None] = [
         None
@@ -188,7 +175,6 @@ def best_guesses(
             None if likely is None else height,
             height - next_height,
             score - next_score,
-            counts[model.categories[column]],
         )
         for document, column, (score, next_score), (height, next_height) in zip(
             documents, columns.tolist(), scores.tolist(), heights.tolist(), strict=True

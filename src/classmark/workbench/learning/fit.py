@@ -544,7 +544,7 @@ def new_vectorizer(
         min_df=learning.min_df,
         slope=learning.slope,
         characters=learning.characters,
-        first_line=learning.first_line,
+        first_line=max(1, learning.first_line),
     )
 
 

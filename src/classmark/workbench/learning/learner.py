@@ -476,7 +476,7 @@ def from_nothing(project: Project) -> LiveLearner | None:
         *weights,
         slope=learning.slope,
         characters=learning.characters,
-        first_line=learning.first_line,
+        first_line=max(1, learning.first_line),
         meaning=project.meaning(),
         meaning_weight=project.settings.meaning.weight or None,
     )

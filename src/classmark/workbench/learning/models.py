@@ -19,8 +19,8 @@ from classmark.rankers.text_ranker import (
     LEARNERS,
     LiveTextRanker,
     Suggestion,
-    WordsBehind,
     TextRanker,
+    WordsBehind,
     live_facts,
 )
 from classmark.storage import (

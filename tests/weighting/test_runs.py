@@ -104,6 +104,7 @@ def test_reasons_are_words_and_their_parts_are_all_of_the_evidence():
     assert list(favour["bees"]) == ["beekeepers"]
     assert next(iter(favour["bread"])) == "bake", "though no text has the word itself"
     assert "図書" in favour["books"]
+    assert "the" not in WordsBehind.of("The beekeepers", model.vectorizer).words
 
 
 def test_a_word_seen_in_no_other_form_is_recognised_by_its_runs():

@@ -115,10 +115,13 @@ class WordsBehind(NamedTuple):
         for term, token in zip(vectorizer.analyzer_.terms(tokens), tokens, strict=True):
             if term in number:
                 behind[number[term], first.setdefault(term, token)] = 1
-            shown_as[token] = first.get(term, token)
+            if term:  # stop words are no reasons, though their runs count
+                shown_as[token] = first.get(term, token)
         if vectorizer.characters:
             runs = CharacterRuns(vectorizer.analyzer_, vectorizer.characters)
-            for token, inside in zip(tokens, runs.inside(tokens), strict=True):
+            for token, inside in zip(
+                shown_as, runs.inside(list(shown_as)), strict=True
+            ):
                 for run in filter(number.__contains__, inside):
                     behind[number[run], shown_as[token]] += counts[token]
             for run in filter(number.__contains__, runs.across(text)):
@@ -267,9 +270,9 @@ class TextRanker:
         named: Callable[[int], str] = "h{}".format
         if self.ranker.weighs_columns:
             evidence, meaning = evidence.split(self.vectorizer.meaning_columns)
-            evidence, named = read.evidence(evidence), read.words.__getitem__
             if self.has_meaning:
                 parts = ScoreParts(evidence.total, meaning.total)
+            evidence, named = read.evidence(evidence), read.words.__getitem__
         favour, against = (
             tuple((named(j), part) for j, part in side)
             for side in evidence.strongest(terms)

@@ -475,6 +475,27 @@ def _setting(name: str, value: str | None, listed: str | None) -> dict[str, Any]
     return {"stem": _STEMS[name], "language": value} if name in _STEMS else {}
 
 
+OTHER = "other"  # a language without a stemmer
+
+
+def usual_analyzer(language: str) -> Analyzer:
+    """The analyzer for texts in a language; words as they are for any "other".
+
+    >>> print(usual_analyzer("finnish"))
+    words|lower|stop(finnish)|snowball(finnish)
+    >>> print(usual_analyzer("other"))
+    words|lower
+    """
+    if language == OTHER:
+        return Analyzer(stop=False, stem=False)
+    if language not in languages():
+        raise Mistake(
+            f"language {language!r} has no stemmer: choose one of "
+            f"{', '.join(languages())}, or {OTHER} for words as they are"
+        )
+    return Analyzer(language)
+
+
 def analyzer_from(analyzer: Analyzer | str | None) -> Analyzer:
     """Take an analyzer in any of its forms."""
     if analyzer is None:

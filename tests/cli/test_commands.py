@@ -78,6 +78,18 @@ def test_what_only_looks_succeeds(run, shelf, words):
     assert out
 
 
+@pytest.mark.parametrize(
+    ("language", "analyzer"),
+    [
+        ("finnish", "words|lower|stop(finnish)|snowball(finnish)"),
+        ("other", "words|lower"),
+    ],
+)
+def test_a_project_has_the_analyzer_of_its_language(run, tmp_path, language, analyzer):
+    assert run("init", tmp_path / "new", "--language", language)[0] == 0
+    assert f'analyzer = "{analyzer}"' in (tmp_path / "new/classmark.toml").read_text()
+
+
 def test_taxonomy_in_and_out(run, shelf, tmp_path):
     tree = tmp_path / "tree.csv"
     tree.write_text("id,parent,label\nall,,All\nbees,all,Bees\n")
@@ -98,6 +110,11 @@ def test_taxonomy_in_and_out(run, shelf, tmp_path):
         (["evaluate", "--folds", "99"], "folds is 99"),
         (["init", "."], "not empty"),
         (["init", "new", "--analyzer", "nonsense"], "nonsense"),
+        (
+            ["init", "new", "--language", "finish"],
+            "'finish' has no stemmer: choose one",
+        ),
+        (["init", "new", "--language", "irish", "--analyzer", "words|lower"], "one of"),
         (["data", "get", "no-such-set"], "no-such-set"),
         (["export", "out.doc"], "no export format"),
         (["taxonomy", "show", "zzz"], "zzz"),

@@ -23,7 +23,7 @@ def test_the_story_fits_the_screen_and_ends_at_the_workbench(demo):
     assert "the first suggestion is right for 9 of 10 notes it has not seen" in said
     assert "a reader looks at 4 categories, on average, until all" in said
     assert "plot: library/reports/evaluation.svg" in said
-    assert "nature.animals.insects), 79 % likely for: hives, queen, honey" in said
+    assert "nature.animals.insects), 79 % likely for: hives, honey, queen" in said
     assert "48 new arrivals wait" in said
     assert out.splitlines()[-1].endswith("classmark serve library")
 

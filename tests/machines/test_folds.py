@@ -77,7 +77,7 @@ def over_queries():
 
 
 def held_out():
-    scores, labels = held_out_scores(PreferenceRanker("dom"), X, Y)
+    scores, labels, *_ = held_out_scores(PreferenceRanker("dom"), X, Y)
     return scores.tolist(), labels.columns.tolist()
 
 

@@ -45,11 +45,13 @@ def test_the_curve_is_that_of_scikit_learn(seed, n, steps):
     rng = np.random.default_rng(seed)
     x = rng.integers(0, steps, n) / 7
     y = rng.random(n) if seed % 2 else (rng.random(n) < x / (x.max() + 1)).astype(float)
-    asked = np.concatenate((x, rng.uniform(-1, steps / 7 + 1, 50)))
-    expected = IsotonicRegression(out_of_bounds="clip").fit(x, y).predict(asked)
+    steps_at = IsotonicRegression(out_of_bounds="clip").fit(x, y).predict(x).round(9)
+    heights = np.unique(steps_at)
+    middles = [x[steps_at == height].mean() for height in heights]
     places, values = isotonic(x, y)
-    assert (np.diff(places) > 0).all()
-    assert along(asked, places, values) == pytest.approx(expected, abs=1e-9)
+    assert values == pytest.approx(heights, abs=1e-8)
+    assert places == pytest.approx(middles, abs=1e-9)
+    assert along(places, places, values) == pytest.approx(values)
 
 
 def test_platt_minimises_the_cross_entropy_of_its_targets():
@@ -74,17 +76,62 @@ matrices = arrays.arrays(
 
 
 @given(matrices, st.sampled_from(METHODS), st.integers(0, 9))
-def test_a_documents_order_is_kept_and_ties_stay_ties(scores, method, seed):
+def test_the_order_and_the_probabilities_agree(scores, method, seed):
     k = scores.shape[1]
     known, Y = made_up(seed, 30, k)
     calibrator = Calibrator(method).fit(known, Y)
     calibrator.offsets_ = np.random.default_rng(seed).normal(size=k)
-    found = calibrator.transform(scores)
-    assert ((found > 0) & (found < 1)).all()
-    for s, p in zip(scores, found, strict=True):
-        above = s[:, None] > s[None, :]
-        assert (p[:, None] >= p[None, :])[above].all()
-        assert (p[:, None] == p[None, :])[s[:, None] == s[None, :]].all()
+    likely, order = calibrator.transform(scores), calibrator.shifted(scores)
+    assert ((likely > 0) & (likely < 1)).all()
+    for o, p in zip(order, likely, strict=True):
+        assert (p[:, None] >= p[None, :])[o[:, None] > o[None, :]].all()
+
+
+def test_two_categories_hardly_ever_have_one_probability():
+    calibrator = Calibrator().fit(*uneven(1))
+    likely = np.sort(calibrator.transform(uneven(2)[0]), axis=1)
+    shown = likely[:, 1:] >= 0.05
+    assert (np.diff(likely, axis=1) == 0)[shown].mean() < 0.01
+
+
+def rare_and_frequent(seed, n=1500, k=60):
+    """Categories of many sizes, right the less often the rarer they are."""
+    rng = np.random.default_rng(seed)
+    sizes = np.repeat([2, 5, 20, 200], k // 4)
+    scores = rng.normal(size=(n, k)) * 2
+    chance = 1 / (1 + np.exp(-2 * scores + 7 - 0.6 * np.log1p(sizes)))
+    return scores, (rng.random((n, k)) < chance).astype(int), sizes
+
+
+def test_the_size_of_a_category_tells_how_often_it_is_right():
+    """Few decisions of each are held out, but many of those of its size."""
+    scores, Y, sizes = rare_and_frequent(1, n=150)
+    by_size, alone = (
+        Calibrator().fit(scores, Y, sizes, sizes),
+        Calibrator().fit(scores, Y),
+    )
+    asked, truth, _ = rare_and_frequent(2)
+    rare = sizes == 2
+    errors = [
+        calibration_error(each.transform(asked)[:, rare], truth[:, rare])
+        for each in (by_size, alone)
+    ]
+    assert errors[0] < 0.85 * errors[1]
+    means = [by_size.offsets_[sizes == n].mean() for n in (2, 20, 200)]
+    assert means == sorted(means)
+
+
+def test_sizes_are_those_that_the_folds_have_learned_from():
+    X, Y = np.eye(20), np.tile([[1, 0], [0, 1]], (10, 1))
+    Y[0] = [1, 1]
+    held_out = held_out_scores(Rocchio(), X, Y)
+    assert held_out.sizes.tolist() == Y.sum(axis=0).tolist()
+    parts = list(calibration.folds(20, 5, random_state=0))
+    for train, test in parts:
+        expected = Y[train].sum(axis=0) * 20 / 16
+        assert (held_out.learned[test] == expected).all()
+    with pytest.raises(Mistake, match="without sizes"):
+        Calibrator().fit(held_out.scores, held_out.labels, held_out.learned)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -119,7 +166,7 @@ def test_two_categories_are_told_apart_by_their_distance(method):
 def test_held_out_documents_are_never_learned_from(monkeypatch):
     """One feature per document: whoever has seen it knows it; nobody else does."""
     X, Y = np.eye(20), np.tile([[1, 0], [0, 1]], (10, 1))
-    scores, labels = held_out_scores(Rocchio(), X, Y)
+    scores, labels, *_ = held_out_scores(Rocchio(), X, Y)
     assert scores.shape == (20, 2)
     assert (scores == 0).all()
     assert labels.columns.tolist().count(0) == 10
@@ -133,7 +180,7 @@ def test_documents_without_labels_are_learned_from_but_not_asked():
     labels = [[int(row[:2].argmax())] if i % 3 else [] for i, row in enumerate(X)]
     graphs = [PreferenceGraph(2, [(a, 1 - a)]) for a in X[:, :2].argmax(axis=1)]
     Y = calibration.labels_from(labels, 30, 2)
-    scores, asked = held_out_scores(PreferenceRanker(), X, Y, graphs)
+    scores, asked, *_ = held_out_scores(PreferenceRanker(), X, Y, graphs)
     assert len(scores) == 20
     truth = asked.to_scipy().toarray()
     assert (scores.argmax(axis=1) == truth.argmax(axis=1)).mean() > 0.8
@@ -177,7 +224,7 @@ def test_a_category_that_is_seldom_right_is_promised_less(method):
 
 def test_few_decisions_hardly_move_a_category_from_the_common_curve():
     few, many = (
-        category_offsets(np.zeros((n, 1)), np.zeros((n, 1), bool))[0] for n in (1, 300)
+        category_offsets(np.zeros((n, 1)), np.zeros((n, 1), bool))[0] for n in (1, 3000)
     )
     assert -0.5 < few < 0
     assert many < -3

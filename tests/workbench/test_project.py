@@ -1,5 +1,7 @@
 """A project directory appears whole, opens, and says what is wrong with it."""
 
+from dataclasses import replace
+
 import pytest
 
 from classmark.hierarchies.nodes import BASES
@@ -15,8 +17,8 @@ from classmark.workbench.settings import (
     Settings,
     TextSettings,
     read_settings,
-    settings_text,
 )
+from classmark.workbench.settings_file import settings_text, write_settings
 from classmark.workbench.settings_form import form_fields
 from classmark.workbench.store.log import whoami
 
@@ -171,6 +173,21 @@ def test_a_folder_that_is_no_project_names_the_remedy(tmp_path):
 def test_acts_are_logged_under_the_name_in_the_environment(monkeypatch):
     monkeypatch.setenv("CLASSMARK_USER", "eve")
     assert whoami() == "eve"
+
+
+def test_projects_written_before_there_were_runs_keep_words_alone(tmp_path):
+    create(tmp_path / "new", Settings("new"))
+    path = tmp_path / "new" / FILE
+    usual = read_settings(tmp_path / "new").learning
+    assert (usual.characters, usual.first_line) == (4, 2)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    old = [x for x in lines if not x.startswith(("characters", "first_line"))]
+    path.write_text("\n".join(old), encoding="utf-8")
+    before = read_settings(tmp_path / "new").learning
+    assert (before.characters, before.first_line) == (0, 1)
+    assert replace(before, characters=4, first_line=2) == usual
+    write_settings(tmp_path / "new", replace(Settings("new"), learning=usual))
+    assert read_settings(tmp_path / "new").learning == usual
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from classmark.cli.options import (
     flag,
     option,
 )
+from classmark.problems import Mistake
 from classmark.workbench.results import Table
 
 with deferred():
@@ -35,13 +36,20 @@ STORE = option(
 def init(
     folder: Path = NEW_FOLDER,
     name: str | None = option("The project's name."),
+    language: str | None = option(
+        "The language of the texts, as in: finnish; other: one without a stemmer."
+    ),
     analyzer: str | None = option("Text analysis, as in: words|lower|stop(english)"),
     store: str | None = STORE,
 ) -> str:
     """Make a new project directory."""
     text = settings.TextSettings()
+    if analyzer is not None and language is not None:
+        raise Mistake("--language beside --analyzer, which names one: use one of them")
     if analyzer is not None:
         text = settings.TextSettings(analyzer=str(analyzing.Analyzer.parse(analyzer)))
+    elif language is not None:
+        text = settings.TextSettings(analyzer=str(analyzing.usual_analyzer(language)))
     title = folder.resolve().name
     location = settings.store_at(store, title)
     projects.create(folder, settings.Settings(name or title, text=text, store=location))

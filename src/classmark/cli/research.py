@@ -199,7 +199,7 @@ def _service(trained: Trained, measured: Table) -> list[Text]:
     measures = {row["learner"]: row for row in measured.rows}[trained.learner]
     learned = (
         f"{trained.learner} is now in service. It has learned {trained.features:,} "
-        f"words from {trained.documents} notes in {trained.categories} categories."
+        f"terms from {trained.documents} notes in {trained.categories} categories."
     )
     return [Text(f"{how_good(trained.learner, measures)}\n"), Text(learned)]
 

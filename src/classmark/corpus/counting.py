@@ -6,12 +6,22 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass
 from itertools import chain
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Array, Bools, Ints, Rows, bounds_of, words_of, zeros
+from classmark.arrays import (
+    Array,
+    Bools,
+    Ints,
+    Rows,
+    bounds_of,
+    rows_from,
+    stack,
+    words_of,
+    zeros,
+)
 from classmark.corpus.documents import (
     GrowingVocabulary,
     Vocabulary,
@@ -33,6 +43,7 @@ from classmark.corpus.kernels import (
     number_tokens,
     scatter_entries,
 )
+from classmark.corpus.runs import CharacterRuns
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.text import Analyzer, fold, kinds
@@ -315,7 +326,9 @@ class CountedRows:
 
 
 def count(
-    texts: Iterable[str], analyzer: Analyzer, vocabulary: Vocabulary | None = None
+    texts: Iterable[str],
+    analyzer: Analyzer | CharacterRuns,
+    vocabulary: Vocabulary | None = None,
 ) -> CountedRows:
     """Count the terms of each text; without a vocabulary, make one of all terms.
 
@@ -332,6 +345,8 @@ def count(
             vocabulary = Vocabulary.of(set().union(*counted))
         rows = _rows_of(counted, vocabulary)
         return CountedRows(rows, vocabulary, statistics(rows))
+    if isinstance(analyzer, CharacterRuns):
+        return _with_runs(stream, analyzer, vocabulary)
     table = TokenTable(analyzer.dropped)
     chunks = list(table.chunks(stream))
     terms = map(analyzer.terms, table.slices())
@@ -345,9 +360,96 @@ def count(
     return CountedRows(rows, vocabulary, collection)
 
 
+def _with_runs(
+    texts: Iterable[str], runs: CharacterRuns, vocabulary: Vocabulary | None
+) -> CountedRows:
+    """Count words and runs of characters of many texts."""
+    tally = _RunCounts(runs)
+    chunks = list(tally.chunks(texts))
+    if vocabulary is None:
+        vocabulary = Vocabulary.of(term for term in tally.terms() if term)
+    rows = stack([tally.rows(chunk, vocabulary) for chunk in chunks])
+    return CountedRows(rows, vocabulary, statistics(rows))
+
+
+class _RunCounts:
+    """Tokens counted by the compiled pass; what each is worth as terms, told once.
+
+    A token's terms are its word and the runs inside it, so that rows of terms are rows
+    of tokens times the terms of each token; runs across tokens are counted text by
+    text.
+    """
+
+    def __init__(self, runs: CharacterRuns) -> None:
+        self._runs = runs
+        self._table = TokenTable()
+        self._listed: list[str] = []  # the terms of each token, one after the other
+        self._sizes: list[int] = []  # how many each token has
+        self._across: list[list[str]] = []  # of each text, not yet in a row
+
+    def chunks(self, texts: Iterable[str]) -> Iterator[Chunk]:
+        """Count documents; the runs across their tokens are noted meanwhile."""
+
+        def noted() -> Iterator[str]:
+            for text in texts:
+                self._across.append(self._runs.across(text))
+                yield text
+
+        for chunk in self._table.chunks(noted()):
+            for tokens in self._table.slices(len(self._sizes)):
+                words = self._runs.analyzer.terms(tokens)
+                for word, inside in zip(words, self._runs.inside(tokens), strict=True):
+                    own = [word, *inside] if word else inside
+                    self._listed += own
+                    self._sizes.append(len(own))
+            yield chunk
+
+    def terms(self) -> Iterable[str]:
+        """All terms so far, some of them several times."""
+        return chain(self._listed, *self._across)
+
+    def rows(self, chunk: Chunk, vocabulary: GrowingVocabulary | Vocabulary) -> Rows:
+        """The term counts of a chunk, chunk after chunk."""
+        from scipy.sparse import csr_matrix
+
+        n = len(chunk.starts) - 1
+        across, self._across = self._across[:n], self._across[n:]
+        number = vocabulary.numbers(self._listed)
+        beyond = [vocabulary.numbers(runs) for runs in across]
+        width = len(vocabulary)
+        ends = np.cumsum([0, *self._sizes], dtype=np.int64)
+        worth = _counted_matrix(number, ends, width)
+        of_tokens = csr_matrix(
+            (
+                chunk.counts.astype(np.float32),
+                chunk.columns.astype(np.int64),
+                chunk.starts,
+            ),
+            shape=(n, len(self._sizes)),
+        )
+        counts = of_tokens @ worth
+        if any(map(len, beyond)):
+            starts = np.cumsum([0, *map(len, beyond)], dtype=np.int64)
+            counts += _counted_matrix(np.concatenate(beyond), starts, width)
+        counts.sort_indices()
+        return rows_from(counts)
+
+
+def _counted_matrix(numbers: Ints, starts: Ints, width: int) -> Any:
+    """A row for each run of term numbers, how often each occurs; -1 are left out."""
+    from scipy.sparse import csr_matrix
+
+    known = numbers >= 0
+    kept = np.concatenate([[0], np.cumsum(known)])[starts]
+    ones = np.ones(int(known.sum()), np.float32)
+    matrix = csr_matrix((ones, numbers[known], kept), shape=(len(starts) - 1, width))
+    matrix.sum_duplicates()
+    return matrix
+
+
 def count_blocks(
     texts: Iterable[str],
-    analyzer: Analyzer,
+    analyzer: Analyzer | CharacterRuns,
     vocabulary: GrowingVocabulary | Vocabulary,
 ) -> Iterator[Rows]:
     """Count texts of which there may be more than memory holds; yield them in blocks.
@@ -363,6 +465,10 @@ def count_blocks(
     few, stream = _peek(checked(texts))
     if few is not None:
         yield _rows_of((Counter(analyzer(text)) for text in few), vocabulary)
+        return
+    if isinstance(analyzer, CharacterRuns):
+        tally = _RunCounts(analyzer)
+        yield from (tally.rows(each, vocabulary) for each in tally.chunks(stream))
         return
     table = TokenTable(analyzer.dropped)
     number = np.empty(0, np.int64)

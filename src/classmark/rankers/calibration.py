@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from typing import Any, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,28 +20,26 @@ from classmark.rankers.linear import LinearRanker
 def isotonic(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     """Least squares among the non-decreasing functions of x [ZadroznyElkan02].
 
-    min Σ (f(x_i) − y_i)²  s.t. f(x) ≤ f(x') for x ≤ x'. Returns the places where the
-    fitted curve bends, increasing, and its values there.
+    min Σ (f(x_i) − y_i)²  s.t. f(x) ≤ f(x') for x ≤ x'. The fitted function is a step
+    for every run of x whose y are pooled. Returned: the mean x of each run, increasing,
+    and the height of its step, increasing too.
 
     >>> places, values = isotonic(np.array([1.0, 2, 3, 4]), np.array([0.0, 1, 0, 1]))
     >>> places.tolist(), values.tolist()
-    ([1.0, 2.0, 3.0, 4.0], [0.0, 0.5, 0.5, 1.0])
+    ([1.0, 2.5, 4.0], [0.0, 0.5, 1.0])
     """
     from scipy.optimize import isotonic_regression
 
     at, which = np.unique(x, return_inverse=True)
     total, size = np.bincount(which.ravel(), y), np.bincount(which.ravel())
-    blocks = isotonic_regression(total / size, weights=size).blocks
-    first, last = blocks[:-1], blocks[1:] - 1
-    value = np.add.reduceat(total, first) / np.add.reduceat(size, first)
-    places = np.column_stack((at[first], at[last])).ravel()
-    mask = np.ones(len(places), np.bool_)
-    mask[1::2] = last > first
-    return places[mask], np.repeat(value, 2)[mask]
+    first = isotonic_regression(total / size, weights=size).blocks[:-1]
+    sizes = np.add.reduceat(size, first)
+    places = np.add.reduceat(at * size, first) / sizes
+    return places, np.add.reduceat(total, first) / sizes
 
 
 def along(x: Floats, places: Floats, values: Floats) -> Floats:
-    """Values of the curve: straight between its bends, flat outside them.
+    """Values of the curve: straight between its places, flat outside them.
 
     Never decreasing in x, not even by rounding.
 
@@ -60,7 +58,32 @@ STEADY = 0.25
 CELLS = 1 << 23  # held-out scores: 64 MiB
 SLOPE_CELLS = 1 << 20  # of them, that tell the slope which offsets are measured by
 STEPS, SMALLEST = 100, 1e-10  # of Newton's method
-KAPPA = 1.0  # decisions' worth of belief that a category is like all others
+KAPPA = 3.0  # decisions' worth of belief that a category is as others of its size
+TRUST = 0.5  # how much of an offset is believed of the documents to come
+RIDGE = (
+    1.0  # on what the size of a category adds: without it, equal sizes have no slope
+)
+
+
+BySize = tuple[tuple[Floats, ...], tuple[Floats, ...]]  # when held out, and now
+
+
+def _by_size(learned: Any, sizes: Any, shape: tuple[int, ...]) -> BySize:
+    """What the size of a category may add to its log-odds: ln(1 + n), and where n = 0.
+
+    Less the mean over all held-out pairs: what is added is 0 on average.
+    """
+    if sizes is None:
+        raise Mistake("learned is given without sizes: give those of the ranker too")
+    then, now = (
+        (np.log1p(np.asarray(n, np.float64)), np.asarray(n) == 0)
+        for n in (learned, sizes)
+    )
+    means = [float(np.mean(column)) for column in then]
+    return (
+        tuple(np.broadcast_to(c - m, shape) for c, m in zip(then, means, strict=True)),
+        tuple(c - m for c, m in zip(now, means, strict=True)),
+    )
 
 
 @parameters()
@@ -71,19 +94,20 @@ class Calibrator(Estimator):
     comparable across documents (``standing``): z_r = (s_r − mean) / √(v + ¼ v̄), with v
     the variance of the document's own scores and v̄ its mean over the documents; then
     z_r − ¼ max of z_s over the other categories. To this each category adds an offset
-    of its own (``category_offsets``): how much more or less often it is right than
-    others of that standing, shrunken towards 0 where few decisions say so. From there
-    one curve serves all categories, so that several may be likely at once. The order of
-    a document's categories is never turned round: none stands higher than one whose
-    score is above its own.
+    of its own: half of how much more or less often than others of that standing
+    categories with so few decisions are right, and the category itself, shrunken
+    towards 0 where few decisions say so (``category_offsets``). From there one curve
+    serves all categories, so that several may be likely at once. ``shifted`` is what
+    the categories of a document are ordered by: an order by probability.
 
-    method : "isotonic", a non-decreasing step curve [ZadroznyElkan02], or "platt",
-        1 / (1 + exp(−a f − b)) with a ≥ 0 [Platt99]. Both fit Platt's targets
-        (n₊ + 1) / (n₊ + 2) and 1 / (n₋ + 2): nothing is ever certain.
+    method : "isotonic", straight lines between the middles of the steps of isotonic
+        regression [ZadroznyElkan02], or "platt", 1 / (1 + exp(−a f − b)) with a ≥ 0
+        [Platt99]. Both fit Platt's targets (n₊ + 1) / (n₊ + 2) and 1 / (n₋ + 2):
+        nothing is ever certain.
 
     Attributes: decisions_ (how many documents it learned from), variance_ (v̄),
     offsets_ (of the categories, (k,); none: the curve alone), curve_ (isotonic: places
-    and values, shape (2, bends); platt: a and b).
+    and values, shape (2, steps); platt: a and b).
 
     >>> scores = [[2.0, 0.0, 0.1], [0.2, 3.0, 0.0], [0.0, 0.1, 2.5], [0.6, 0.4, 0.5]]
     >>> calibrator = Calibrator().fit(scores, [[0], [1], [2], [1]])
@@ -91,10 +115,17 @@ class Calibrator(Estimator):
     [[0.1, 0.83, 0.1]]
     """
 
+    kappa: ClassVar[float] = KAPPA
     method: str = "isotonic"
 
-    def fit(self, scores: Any, Y: Any) -> Self:
-        """Learn from held-out scores, shape (n, k), and the labels of the documents."""
+    def fit(self, scores: Any, Y: Any, learned: Any = None, sizes: Any = None) -> Self:
+        """Learn from held-out scores, shape (n, k), and the labels of the documents.
+
+        learned : how many documents with each category those rankers had learned from
+        that gave the scores, (n, k) or (k,), as a share of their documents times all;
+        sizes : the same of the ranker whose scores are to be transformed, (k,). Without
+        them the size of a category plays no part.
+        """
         if self.method not in METHODS:
             raise Mistake(f"method is {self.method!r}: use {' or '.join(METHODS)}")
         S = _checked(scores)
@@ -107,8 +138,10 @@ class Calibrator(Estimator):
         targets = np.where(right, high, low)
         self.variance_ = float(S.var(axis=1).mean())
         self.decisions_ = len(S)
-        self.offsets_ = self._learned_offsets(self.standing(S), right, targets)
-        f = self.shifted(S).ravel()
+        f = self.standing(S)
+        by_size = None if learned is None else _by_size(learned, sizes, f.shape)
+        self.offsets_, held_out = self._learned_offsets(f, right, targets, by_size)
+        f = (f + held_out).ravel()
         if self.method == "platt":
             self.curve_ = _sigmoid_fit(f, targets.ravel())
         else:
@@ -117,7 +150,7 @@ class Calibrator(Estimator):
         return self
 
     def transform(self, scores: Any, columns: Any = None) -> Floats:
-        """Probabilities, shape (n, k); equal scores of a document get equal ones.
+        """Probabilities, shape (n, k).
 
         columns : (k,), which of the categories fitted each column of ``scores`` is; by
         default the first is the first. Numbers beyond those fitted are categories that
@@ -142,14 +175,21 @@ class Calibrator(Estimator):
             other.offsets_ = np.array(means)
         return other
 
-    def _learned_offsets(self, f: Floats, right: Bools, targets: Floats) -> Floats:
-        """The offset of each category, in units of the standing."""
+    def _learned_offsets(
+        self, f: Floats, right: Bools, targets: Floats, by_size: BySize | None
+    ) -> tuple[Floats, Any]:
+        """Offsets in units of the standing: (k,), and as they were when held out."""
         some = slice(None, None, max(1, -(-f.size // SLOPE_CELLS)))
-        slope, shift = _sigmoid_fit(f[some].ravel(), targets[some].ravel())
+        held_out, now = ((), ()) if by_size is None else by_size
+        design = [each[some].ravel() for each in (f, np.ones(f.shape), *held_out)]
+        weights = _logistic_fit(np.column_stack(design), targets[some].ravel())
+        slope, shift, *size_weights = weights
         if not slope > 0:  # the standing says nothing
-            return np.zeros(f.shape[1])
-        offsets: Floats = category_offsets(slope * f + shift, right) / slope
-        return offsets
+            return np.zeros(f.shape[1]), 0.0
+        then = sum((w * c for w, c in zip(size_weights, held_out, strict=True)), 0.0)
+        since = sum((w * c for w, c in zip(size_weights, now, strict=True)), 0.0)
+        own = category_offsets(slope * f + shift + then, right, self.kappa)
+        return TRUST * (own + since) / slope, TRUST * (own + then) / slope
 
     def _offsets_of(self, columns: Ints) -> Floats:
         """The offsets of categories by their numbers; 0 beyond those fitted."""
@@ -157,7 +197,7 @@ class Calibrator(Estimator):
         return np.where(known, self.offsets_[np.where(known, columns, 0)], 0.0)
 
     def shifted(self, scores: Floats, columns: Any = None) -> Floats:
-        """The standings with the categories' offsets, in the order of the scores."""
+        """The standings with the categories' offsets: the order by probability."""
         f, width = self.standing(scores), scores.shape[1]
         if not len(self.offsets_):
             return f
@@ -167,11 +207,7 @@ class Calibrator(Estimator):
                 "fitted: say with columns which of them these are"
             )
         numbers = np.arange(width) if columns is None else np.asarray(columns)
-        f = f + self._offsets_of(numbers)
-        order = np.lexsort((f, -scores), axis=1)
-        falling = np.minimum.accumulate(np.take_along_axis(f, order, axis=1), axis=1)
-        np.put_along_axis(f, order, falling, axis=1)
-        return f
+        return f + self._offsets_of(numbers)
 
     def standing(self, scores: Floats) -> Floats:
         """How each category stands in its document, on a scale all documents share."""
@@ -212,7 +248,7 @@ def category_offsets(margins: Floats, right: Bools, kappa: float = KAPPA) -> Flo
 
     >>> margins = np.zeros((6, 2))
     >>> right = np.array([[True, False]] * 6)
-    >>> category_offsets(margins, right).round(2).tolist()
+    >>> category_offsets(margins, right, kappa=1.0).round(2).tolist()
     [1.29, -1.29]
     """
     offsets = np.zeros(margins.shape[1])
@@ -228,9 +264,23 @@ def category_offsets(margins: Floats, right: Bools, kappa: float = KAPPA) -> Flo
     return offsets
 
 
+class HeldOutScores(NamedTuple):
+    """What ``Calibrator.fit`` takes: scores, labels, and the sizes of the categories.
+
+    scores : (n, k);  labels : (n, k);  learned : (n, k), of each score, how many
+    documents with that category its ranker learned from, scaled to all documents;
+    sizes : (k,), how many documents have each category.
+    """
+
+    scores: Floats
+    labels: Rows
+    learned: Floats
+    sizes: Ints
+
+
 def held_out_scores(
     ranker: LinearRanker, X: Any, Y: Any, lessons: Any = None, n_folds: int = 5
-) -> tuple[Floats, Rows]:
+) -> HeldOutScores:
     """Scores of labelled documents by rankers not trained on them, and their labels.
 
     The ranker's parameters are taken, ``ranker`` itself is not fitted.
@@ -244,7 +294,25 @@ def held_out_scores(
     taught = lessons if is_graphs(lessons) else labels
     shared = (type(ranker)(**ranker.get_params(deep=False)), rows, taught)
     tested, scores = cross_validate(scored_apart, parts, shared, "calibrating")
-    return scores, take(labels, tested)
+    order = np.argsort(np.concatenate([test for _, test in parts]), kind="stable")
+    learned = learned_of(parts, labels)[order]
+    return HeldOutScores(scores, take(labels, tested), learned, sizes_of(labels))
+
+
+def sizes_of(labels: Rows) -> Ints:
+    """How many documents have each category, (k,)."""
+    return np.bincount(labels.columns, minlength=labels.width)
+
+
+def learned_of(parts: Sequence[Part], labels: Rows) -> Floats:
+    """How many documents with each category were learned from, scaled to all: (n, k).
+
+    A row for every document tested, part after part.
+    """
+    counts = [
+        sizes_of(take(labels, train)) * (len(labels) / len(train)) for train, _ in parts
+    ]
+    return np.repeat(np.array(counts), [len(test) for _, test in parts], axis=0)
 
 
 def sample_tests(parts: Sequence[Part], labels: Rows) -> list[Part]:
@@ -345,26 +413,38 @@ def logistic_weights(
 
 
 def _sigmoid_fit(f: Floats, t: Floats) -> Floats:
-    """Slope, not negative, and shift of least cross-entropy.
+    """Slope, not negative, and shift of least cross-entropy."""
+    return _logistic_fit(np.column_stack((f, np.ones(len(f)))), t)
 
-    By Newton's method, a step halved until the cost falls [LinLinWeng07].
+
+def _logistic_fit(design: Floats, t: Floats) -> Floats:
+    """Weights of least cross-entropy; the first, a slope, is not negative.
+
+    By Newton's method, a step halved until the cost falls [LinLinWeng07]. The second
+    column is 1; the weights of those behind it cost ½ w² each.
     """
-    design = np.column_stack((f, np.ones(len(f))))
-    flat = ab = np.array([0.0, np.log(t.mean() / (1 - t.mean()))])
-    cost = _cross_entropy(design @ ab, t)
+    penalty: Floats = np.where(np.arange(design.shape[1]) > 1, RIDGE, 0.0)
+    flat = np.zeros(design.shape[1])
+    flat[1] = np.log(t.mean() / (1 - t.mean()))
+    w, cost = flat, _cross_entropy(design @ flat, t)
     for _ in range(STEPS):
-        p = sigmoid(design @ ab)
-        slope = design.T @ (p - t)
-        if np.abs(slope).max() < 1e-8 * len(f):
+        p = sigmoid(design @ w)
+        slope = design.T @ (p - t) + penalty * w
+        if np.abs(slope).max() < 1e-8 * len(design):
             break
-        curvature = (design.T * (p * (1 - p))) @ design + 1e-12 * np.eye(2)
+        curvature = (design.T * (p * (1 - p))) @ design
+        curvature += np.diag(penalty + 1e-12)
         step, size = np.linalg.solve(curvature, slope), 1.0
-        while (new := _cross_entropy(design @ (ab - size * step), t)) > cost:
+        while (new := _cost(design, w - size * step, t, penalty)) > cost:
             size /= 2
             if size < SMALLEST:
-                return flat if ab[0] < 0 else ab
-        ab, cost = ab - size * step, new
-    return flat if ab[0] < 0 else ab
+                return flat if w[0] < 0 else w
+        w, cost = w - size * step, new
+    return flat if w[0] < 0 else w
+
+
+def _cost(design: Floats, w: Floats, t: Floats, penalty: Floats) -> float:
+    return _cross_entropy(design @ w, t) + 0.5 * float(penalty @ (w * w))
 
 
 def _cross_entropy(margin: Floats, t: Floats) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -10,13 +11,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from classmark.arrays import Array, Floats
+from classmark.arrays import Array, Floats, Ints
+from classmark.corpus.runs import RUN, CharacterRuns
 from classmark.meaning.sources import TextEncoder
 from classmark.preferences.graph import PreferenceGraph
 from classmark.preferences.labels import is_graphs, labels_from
 from classmark.problems import Mistake
 from classmark.rankers.calibration import Calibrator, held_out_scores
 from classmark.rankers.linear import (
+    Evidence,
     FixedRanker,
     LinearRanker,
     LiveRanker,
@@ -86,6 +89,61 @@ class ScoreParts(NamedTuple):
 
     words: float
     meaning: float
+
+
+class WordsBehind(NamedTuple):
+    """Which words of a text stand behind which columns: what people recognise.
+
+    words : the first of those that share a term;  columns, owners, shares : of each
+    pair of a column and a word, the word's place and its share of the column, which is
+    1 but for runs of characters, parted by how often they occur in each word.
+    """
+
+    words: list[str]
+    columns: Ints
+    owners: Ints
+    shares: Floats
+
+    @classmethod
+    def of(cls, text: str, vectorizer: Vectorizer | FixedVectorizer) -> WordsBehind:
+        """Read a text as the vectorizer does."""
+        counts = Counter(words(text))
+        number, tokens = vectorizer.vocabulary_.number, list(counts)
+        first: dict[str, str] = {}  # term → word
+        shown_as: dict[str, str] = {}  # token → word
+        behind: Counter[tuple[int, str]] = Counter()
+        for term, token in zip(vectorizer.analyzer_.terms(tokens), tokens, strict=True):
+            if term in number:
+                behind[number[term], first.setdefault(term, token)] = 1
+            if term:  # stop words are no reasons, though their runs count
+                shown_as[token] = first.get(term, token)
+        if vectorizer.characters:
+            runs = CharacterRuns(vectorizer.analyzer_, vectorizer.characters)
+            for token, inside in zip(
+                shown_as, runs.inside(list(shown_as)), strict=True
+            ):
+                for run in filter(number.__contains__, inside):
+                    behind[number[run], shown_as[token]] += counts[token]
+            for run in filter(number.__contains__, runs.across(text)):
+                behind[number[run], run.removeprefix(RUN)] += 1
+        named = list(dict.fromkeys(word for _, word in sorted(behind)))
+        place = {word: at for at, word in enumerate(named)}
+        pairs = np.array([(c, place[w]) for c, w in behind], np.int64).reshape(-1, 2)
+        times = np.fromiter(behind.values(), np.float64, len(behind))
+        _, which = np.unique(pairs[:, 0], return_inverse=True)
+        shares = times / np.bincount(which, times)[which]
+        return cls(named, pairs[:, 0], pairs[:, 1], shares)
+
+    def evidence(self, of_columns: Evidence) -> Evidence:
+        """The evidence of columns as that of the words behind them."""
+        order = np.argsort(of_columns.features)
+        features = of_columns.features[order]
+        at = np.searchsorted(features, self.columns)
+        here = np.append(features, -1)[at] == self.columns
+        values = np.append(of_columns.parts[order], 0.0)[at] * self.shares
+        totals: Floats = np.zeros(len(self.words))
+        np.add.at(totals, self.owners[here], values[here])
+        return Evidence(np.arange(len(self.words)), totals)
 
 
 def learner(name: str, kinds: Kinds = LEARNERS, /, **parameters: Any) -> LinearRanker:
@@ -160,6 +218,16 @@ class TextRanker:
             return None
         return self.calibrator.transform(scores, columns)
 
+    def ordered_by(self, scores: Floats, columns: Any = None) -> Floats:
+        """What suggestions are ordered by: scores, or where calibrated, probabilities.
+
+        The latter as standings, (texts, categories), which do not tie where the curve
+        is flat. Arguments as of :meth:`probabilities`.
+        """
+        if self.calibrator is None:
+            return scores
+        return self.calibrator.shifted(scores, columns)
+
     def scores(self, texts: Iterable[str]) -> Floats:
         """Scores of all categories, shape (texts, categories)."""
         return self.ranker.decision_function(self.vectorizer.rows(texts))
@@ -175,9 +243,10 @@ class TextRanker:
         scores = self.ranker.decision_function(X)[0]
         shown = np.flatnonzero(np.isfinite(scores))
         likely = self.probabilities(scores[None, shown], shown)
-        read = self._words_behind(text) if terms else {}
+        order = best_of(self.ordered_by(scores[None, shown], shown)[0], k)
+        read = WordsBehind.of(text, self.vectorizer) if terms else None
         limits, suggestions = self.ranker.limits, []
-        for place, at in enumerate(best_of(scores[shown], k), start=1):
+        for place, at in enumerate(order, start=1):
             category = shown[at]
             favour, against, parts = self._reasons(X, int(category), terms, read)
             name, score = self.categories[category], float(scores[category])
@@ -189,21 +258,21 @@ class TextRanker:
         return suggestions
 
     def _reasons(
-        self, X: Any, category: int, terms: int, read: Mapping[int, str]
+        self, X: Any, category: int, terms: int, read: WordsBehind | None
     ) -> tuple[WeighedWords, WeighedWords, ScoreParts | None]:
         """The strongest words for a category and against it, and the score's parts.
 
         h7: a feature's own.
         """
-        if not terms:
+        if not terms or read is None:
             return (), (), None
         evidence, parts = self.ranker.evidence(X, category), None
         named: Callable[[int], str] = "h{}".format
         if self.ranker.weighs_columns:
             evidence, meaning = evidence.split(self.vectorizer.meaning_columns)
-            named = read.__getitem__
             if self.has_meaning:
                 parts = ScoreParts(evidence.total, meaning.total)
+            evidence, named = read.evidence(evidence), read.words.__getitem__
         favour, against = (
             tuple((named(j), part) for j, part in side)
             for side in evidence.strongest(terms)
@@ -229,14 +298,6 @@ class TextRanker:
             raise Mistake(
                 f"category {category!r} is not ranked: give one of categories"
             )
-
-    def _words_behind(self, text: str) -> dict[int, str]:
-        """Column → the first word of the text in it: what people recognise."""
-        tokens = list(dict.fromkeys(words(text)))
-        terms = self.vectorizer.analyzer_.terms(tokens)
-        number = self.vectorizer.vocabulary_.number
-        pairs = zip(reversed(terms), reversed(tokens), strict=True)
-        return {number[term]: word for term, word in pairs if term in number}
 
     def save(self, folder: Path, facts: dict[str, Any] | None = None) -> None:
         """Write everything as a new folder; ``facts`` are kept beside the settings."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from classmark.arrays import Array, Floats, Rows, beside, rows_from
+from classmark.corpus.runs import CharacterRuns
 from classmark.estimator import Estimator
 from classmark.meaning.sources import (
     MeaningFacts,
@@ -21,6 +22,7 @@ from classmark.meaning.sources import (
     unit_rows,
 )
 from classmark.problems import Mistake
+from classmark.text import Analyzer
 
 AUTO = "auto"  # the weight that is chosen where there is something to rank
 COLUMN = "meaning["  # what the names of its columns begin with; no word does
@@ -115,6 +117,8 @@ class WithMeaning(Estimator):
 
     _unsaved: ClassVar[frozenset[str]] = frozenset({"meaning", "meaning_weight"})
 
+    analyzer_: Analyzer
+    characters: int
     meaning: TextEncoder | None
     meaning_weight: float | str | None
     meaning_: MeaningBlock | None = None
@@ -130,6 +134,21 @@ class WithMeaning(Estimator):
     def _first_dense(self) -> int:
         """The column at which meaning begins: behind the words."""
         return len(self.vocabulary_)
+
+    @property
+    def _analysis(self) -> Analyzer | CharacterRuns:
+        """What makes terms of texts."""
+        return self._reader(self.analyzer_)
+
+    def _reader(self, analyzer: Analyzer) -> Analyzer | CharacterRuns:
+        """An analyzer, with runs of characters beside the words where there are any."""
+        return CharacterRuns(analyzer, self.characters) if self.characters else analyzer
+
+    @classmethod
+    def _saved_parameters(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """The parameters among settings; in old files some are missing."""
+        defaults = cls._defaults().items()
+        return {n: settings.get(n, d) for n, d in defaults if n not in cls._unsaved}
 
     def use_meaning(self, meaning: TextEncoder | None) -> None:
         """Make vectors by this source, after ``from_arrays``; refuse another's."""

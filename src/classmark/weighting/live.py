@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from classmark.arrays import Array, Floats, Ints, Rows, stack
 from classmark.corpus.counting import Statistics, checked
 from classmark.corpus.documents import GrowingVocabulary
+from classmark.corpus.runs import scale_of, shown
 from classmark.problems import Mistake
 from classmark.weighting.dense import RESERVED, MeaningBlock
 from classmark.weighting.vectorizer import (
@@ -192,7 +194,7 @@ class LiveVectorizer(FixedVectorizer):
         """
         self._ready()
         names = (term.removeprefix(RESERVED) for term in self.vocabulary_.number)
-        return np.array(list(names), dtype=object)
+        return np.array([shown(name) for name in names], dtype=object)
 
     def to_arrays(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """Return the terms and statistics as arrays, and the settings, fit for JSON."""
@@ -219,7 +221,10 @@ class LiveVectorizer(FixedVectorizer):
         came = np.full(width - filled, len(counts), np.int64)
         owner = np.searchsorted(counts.starts, places, side="right")
         np.minimum.at(came, counts.columns[places] - filled, owner)
-        self._held["factor"][filled:width] = self._late_factor(before + came)
+        factor = self._late_factor(before + came)
+        if self.characters:
+            factor = factor * scale_of(islice(self.vocabulary_.number, filled, width))
+        self._held["factor"][filled:width] = factor
         self._filled = width
         return self._weighted(counts)
 
@@ -235,9 +240,12 @@ class LiveVectorizer(FixedVectorizer):
     def _factors(self, statistics: Statistics) -> Floats:
         """The factor of each term by these statistics, as ``Vectorizer`` has it."""
         factors = column_factor(statistics, self.weighting)
-        return (
-            np.ones(len(statistics.document_frequency)) if factors is None else factors
-        )
+        if factors is None:
+            factors = np.ones(len(statistics.document_frequency))
+        if not self.characters:
+            return factors
+        scaled: Floats = factors * scale_of(self.vocabulary_.number)
+        return scaled
 
     def _late_factor(self, n: Ints) -> Any:
         """The factor of terms that came with the n-th document."""

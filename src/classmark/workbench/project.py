@@ -18,9 +18,8 @@ from classmark.workbench.settings import (
     MeaningSettings,
     Settings,
     read_settings,
-    settings_text,
-    write_settings,
 )
+from classmark.workbench.settings_file import settings_text, write_settings
 from classmark.workbench.settings_form import with_form_values
 from classmark.workbench.store.log import whoami
 from classmark.workbench.store.state import State

@@ -13,12 +13,8 @@ from classmark.workbench.search.clicks import (
     logged_preferences,
     read_impressions,
 )
-from classmark.workbench.settings import (
-    SearchSettings,
-    Settings,
-    read_settings,
-    settings_text,
-)
+from classmark.workbench.settings import SearchSettings, Settings, read_settings
+from classmark.workbench.settings_file import settings_text
 from classmark.workbench.store.schema import VERSION
 from classmark.workbench.store.store import Store
 from older_stores import empty_older_store

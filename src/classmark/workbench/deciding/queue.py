@@ -234,7 +234,7 @@ def two_best(model: TextRanker, X: Rows) -> tuple[Ints, Floats, Floats | None]:
     if not len(ranked):
         return columns, best, best if model.calibrator else None
     scores = scores[:, ranked]
-    pair = top_of(scores, 2)[:, [0, -1]]
+    pair = top_of(model.ordered_by(scores, ranked), 2)[:, [0, -1]]
     likely = model.probabilities(scores, ranked)
     best = np.take_along_axis(scores, pair, axis=1)
     if likely is not None:

@@ -208,7 +208,7 @@ def _belonging(project: Project, model: TextRanker, scores: Floats) -> list[Plac
     shown = np.flatnonzero(np.isfinite(scores))
     chances = model.probabilities(scores[None, shown], shown)
     limits, places = model.ranker.limits, []
-    for at in ranked(scores[None, shown])[0].tolist():
+    for at in ranked(model.ordered_by(scores[None, shown], shown))[0].tolist():
         column = shown[at]
         if limits is None or scores[column] <= limits[column]:
             continue

@@ -35,12 +35,8 @@ from classmark.workbench.meaning import FOLDER as VECTORS
 from classmark.workbench.meaning import parts_of_backup
 from classmark.workbench.project import STORE, Project, create
 from classmark.workbench.results import Cell, Table
-from classmark.workbench.settings import (
-    FILE,
-    StoreSettings,
-    read_settings,
-    settings_text,
-)
+from classmark.workbench.settings import FILE, StoreSettings, read_settings
+from classmark.workbench.settings_file import settings_text
 from classmark.workbench.store.log import as_json, require_replayed
 from classmark.workbench.store.schema import VERSION, table_names
 from classmark.workbench.store.sqlite import Embedded

@@ -545,6 +545,8 @@ def new_vectorizer(
         norm=learning.scaled,
         min_df=learning.min_df,
         slope=learning.slope,
+        characters=learning.characters,
+        first_line=max(1, learning.first_line),
     )
 
 

@@ -475,6 +475,8 @@ def from_nothing(project: Project) -> LiveLearner | None:
         project.settings.text.analyzer,
         *weights,
         slope=learning.slope,
+        characters=learning.characters,
+        first_line=max(1, learning.first_line),
         meaning=project.meaning(),
         meaning_weight=project.settings.meaning.weight or None,
     )

@@ -20,6 +20,7 @@ from classmark.rankers.text_ranker import (
     LiveTextRanker,
     Suggestion,
     TextRanker,
+    WordsBehind,
     live_facts,
 )
 from classmark.storage import (
@@ -65,7 +66,7 @@ class PathCalibrator(Calibrator):
     teach nothing.
     """
 
-    def fit(self, scores: Any, Y: Any) -> Self:
+    def fit(self, scores: Any, Y: Any, *_: Any) -> Self:
         """Learn from held-out scores, shape (n, k), and the labels of the documents."""
         table = np.asarray(scores, np.float64)
         right = labels_from(Y, *table.shape).to_scipy().toarray() > 0
@@ -78,9 +79,9 @@ class PathCalibrator(Calibrator):
         """The scores themselves."""
         return scores
 
-    def _learned_offsets(self, *_: Any) -> Floats:
+    def _learned_offsets(self, *_: Any) -> tuple[Floats, Any]:
         """None: a path's probability has the sizes of the nodes in it already."""
-        return np.zeros(0)
+        return np.zeros(0), 0.0
 
 
 class TopDownTextRanker(TextRanker):
@@ -97,7 +98,7 @@ class TopDownTextRanker(TextRanker):
     def suggest(self, text: str, k: int = 10, terms: int = 5) -> list[Suggestion]:
         """The best categories for a text, each with its strongest terms."""
         X = self.vectorizer.rows([text])
-        words = self._words_behind(text) if terms else {}
+        words = WordsBehind.of(text, self.vectorizer) if terms else None
         best, suggestions = self.ranker.best(X, k), []
         likely = self.probabilities(np.array([s for _, s in best]).reshape(-1, 1))
         for rank, (category, score) in enumerate(best, start=1):
@@ -225,13 +226,15 @@ def with_votes(project: Project, model: TextRanker) -> TextRanker:
 def voted(model: TextRanker, votes: Votes, numbers: Sequence[int]) -> TextRanker:
     """The model with votes; ``numbers``: the label number of each category in them.
 
-    All scores are looked at then, also those of a model that goes down a tree.
+    All scores are looked at then, also those of a model that goes down a tree, and they
+    alone order the categories: offsets of categories would turn votes round.
     """
     from classmark.hierarchies.rerank import VotedRanker
 
     ranker = VotedRanker(model.ranker, votes, numbers)
     voting = TextRanker(model.vectorizer, ranker, model.categories)
-    voting.calibrator = model.calibrator
+    if model.calibrator is not None:
+        voting.calibrator = model.calibrator.regrouped(())
     return voting
 
 

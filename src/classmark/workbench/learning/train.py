@@ -26,8 +26,10 @@ from classmark.progress import spread, spread_by, track
 from classmark.rankers.calibration import (
     ENOUGH,
     fitted_scale,
+    learned_of,
     sample_tests,
     scored_apart,
+    sizes_of,
 )
 from classmark.rankers.online import OnlineRanker
 from classmark.rankers.preference import PreferenceRanker
@@ -66,7 +68,8 @@ class HeldOut(NamedTuple):
     """Documents with labels, and scores of some by rankers that have not seen them.
 
     documents : the numbers of those with scores;  right : their labels;  fold : of
-    each, in which it was left out.
+    each, in which it was left out;  learned : how many documents with each category
+    that fold's ranker learned from, scaled to all documents.
     """
 
     rows: Rows
@@ -75,6 +78,7 @@ class HeldOut(NamedTuple):
     right: Rows
     documents: Ints
     fold: Ints
+    learned: Floats
 
     @property
     def can_be_right(self) -> bool:
@@ -103,7 +107,9 @@ def learn_beside(
             )
         return Beside()
     model, held_out = fitted.model, _held_out(fitted, task, numbers, working)
-    model.calibrator = model.calibrated_by().fit(held_out.scores, held_out.right)
+    model.calibrator = model.calibrated_by().fit(
+        held_out.scores, held_out.right, held_out.learned, sizes_of(held_out.labels)
+    )
     places = None
     if fitted.strategy.complexity_ratio is not None and held_out.can_be_right:
         names, rows = model.categories, held_out.right
@@ -194,7 +200,10 @@ def _held_out(
     fold = np.repeat(np.arange(len(parts)), [len(tested) for _, tested in parts])
     documents = np.concatenate([tested for _, tested in parts])
     right = take(labels, documents)
-    return HeldOut(rows, labels, np.concatenate(scores), right, documents, fold)
+    learned = learned_of(parts, labels)
+    return HeldOut(
+        rows, labels, np.concatenate(scores), right, documents, fold, learned
+    )
 
 
 def _scored_in_turn(

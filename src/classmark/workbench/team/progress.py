@@ -110,7 +110,8 @@ def _measured(project: Project, folder: Path, ids: Sequence[str]) -> Promises:
     for record in map(project.store.record, chosen):
         scores = model.scores([project.text_of(record)])
         ranked = np.flatnonzero(np.isfinite(scores[0]))
-        best = top(scores[0, ranked], min(SUGGESTIONS, len(ranked)))
+        shown = model.ordered_by(scores[:, ranked], ranked)[0]
+        best = top(shown, min(SUGGESTIONS, len(ranked)))
         probabilities: Any = model.probabilities(scores[:, ranked], ranked)
         likely += probabilities[0, best].tolist()
         true += [model.categories[at] in record.labels for at in ranked[best].tolist()]

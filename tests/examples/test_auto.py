@@ -87,7 +87,7 @@ def test_no_labelled_document_is_compared_with():
 def test_one_document_that_is_not_labelled_is_enough():
     rng = np.random.default_rng(5)
     U = unit(rng, 3000)
-    query = ExampleQuery().fit(U[:6], U, known=range(2999))
+    query = ExampleQuery().fit(U[:20], U, known=range(2999))
     assert query.choice_.setting == SETTINGS[0]
     assert np.isfinite(query.coef_).all()
 
@@ -108,13 +108,13 @@ def test_in_doubt_the_first_setting_stands():
 
 def test_a_query_chooses_again_when_its_examples_have_grown_by_half():
     rng = np.random.default_rng(6)
-    P, U, relevant = topic(rng, 20, 400, 30)
-    query = ExampleQuery().fit(P[:10], U)
-    assert query.choice_.examples == 10
-    query.partial_fit(yes=P[10:14])
-    assert query.choice_.examples == 10
-    query.partial_fit(yes=P[14:])
+    P, U, relevant = topic(rng, 40, 400, 30)
+    query = ExampleQuery().fit(P[:20], U)
     assert query.choice_.examples == 20
+    query.partial_fit(yes=P[20:28])
+    assert query.choice_.examples == 20
+    query.partial_fit(yes=P[28:])
+    assert query.choice_.examples == 40
     fresh = ExampleQuery().fit(P, U)
     assert query.choice_.setting == fresh.choice_.setting
     ours, theirs = (
@@ -122,13 +122,16 @@ def test_a_query_chooses_again_when_its_examples_have_grown_by_half():
         for each in (query, fresh)
     )
     assert ours == pytest.approx(theirs, abs=0.02)
-    assert query.undo().choice_.examples == 10
+    assert query.undo().choice_.examples == 20
 
 
-def test_fewer_than_five_examples_choose_nothing():
+def test_fewer_than_twenty_examples_choose_no_setting():
     rng = np.random.default_rng(7)
-    P, U, _ = topic(rng, 5, 200, 20)
-    assert ExampleQuery().fit(P[:4], U).choice_.setting == auto.FIRST
+    P, U, _ = topic(rng, 20, 200, 20)
+    one, few = (ExampleQuery().fit(P[:n], U).choice_ for n in (1, 19))
+    assert one.setting == (1.0, 1.0, True)
+    clean = np.clip(0.02 * 200 / few.hidden, 1, 4) ** (19 / 24)
+    assert few.setting == (1.0, pytest.approx(clean), True)
     assert ExampleQuery().fit(P, U).choice_.setting in SETTINGS
 
 

@@ -154,7 +154,8 @@ def test_auto_estimates_how_many_are_hidden():
     P, U, relevant = topic(rng, 40, 1000, 60)
     choice = ExampleQuery().fit(P, U).choice_
     assert relevant.sum() / 2 < choice.hidden < relevant.sum() * 2
-    hopeful = auto.learn(training_set(P, U), 1.0, 0.01, None, auto.FIRST).choice.hopeful
+    setting = auto.setting_of_few(training_set(P, U), choice.hidden)
+    hopeful = auto.learn(training_set(P, U), 1.0, 0.01, None, setting).choice.hopeful
     assert 0 < hopeful <= 1000 // 30 + 1
 
 

@@ -342,7 +342,7 @@ def show_table(table: Table, *, everything: bool = False, remedy: str = REMEDY) 
 
 IN_NOTE = (
     "why", "flat_bytes", "complexity_ratio", "pruned", "live", "later", "base", "rare",
-    "loss", "center", "prior",
+    "loss", "center", "prior", "noise",
 )  # fmt: skip
 
 
@@ -356,7 +356,7 @@ def _trained_table(trained: Trained) -> Table:
     note = f"strategy {trained.strategy}: {trained.why}"
     if trained.loss is not None:
         note += f"; loss {trained.loss}, center {trained.center:g}"
-        note += f", prior {trained.prior:g}"
+        note += f", prior {trained.prior:g}, noise {trained.noise:g}"
     if trained.strategy == "pruned":
         note += f"; inner categories passed over: {len(trained.pruned)}"
     if not trained.live:

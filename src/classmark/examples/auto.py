@@ -10,10 +10,13 @@ balanced support vector machine of [ZhangLee09] when they are large. What is bes
 differs from topic to topic, and the examples can tell:
 
 * **Settings.** C, γ and whether there are hopeful documents are one of ``SETTINGS``.
-  With five examples or more a fifth of them is left out at a time, the query is learned
+  With 20 examples or more a fifth of them is left out at a time, the query is learned
   from the others and a sample of U, and the left-out ones are ranked within another
   sample of U. The first setting, nearly Rocchio's, stands unless another ranks them
-  higher by more than chance would, ``preferred``. With fewer it is ``FIRST``.
+  higher by more than chance would, ``preferred``.
+* **γ.** With fewer, C is 1 and there are hopeful documents. Few hidden documents make U
+  a cleaner set of negatives, which may count more: γ = (0.02 u/h within 1 and 4) to the
+  power l/(l + 5).
 * **Hidden.** Relevant documents of U score as the examples do when each is left out of
   the query, so half of them score above the examples' median: twice the number of
   documents there, ``h``, estimates how many are hidden in U.
@@ -65,7 +68,10 @@ ALONE = 10  # hopeful documents of a single example
 NEARLY = 0.3  # full: all duals start at their bounds, where most of them stay
 ROUGH = 0.02  # the gap at which a query is good enough to choose hopeful documents
 PRICE = 0.075  # of a document of U, at most
-LEAST = 5  # examples that can choose a setting
+CLEAN = 0.02  # the share of hidden documents at which U counts as much as P
+MOST = 4.0  # times P that U may count
+SURE = 5  # examples that make γ half sure
+LEAST = 20  # examples that can choose a setting
 FOLDS = 5  # of the examples, each left out in turn; of more than ENOUGH the first only
 SAMPLE = 2000  # documents of U that settings are compared on, half to learn from
 OFFSET = 0.01  # of U: left-out examples ranked within this share are nearly alike
@@ -93,7 +99,6 @@ SETTINGS = (
     Setting(4.0, 1.0, hopes=False),
     Setting(4.0, 1.0, hopes=True),
 )
-FIRST = Setting(1.0, 1.0, hopes=True)  # of fewer examples than LEAST
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +169,15 @@ def numbers(
     return AutoNumbers(hidden, hopeful, setting.gamma, cost, setting, examples)
 
 
+def setting_of_few(training: TrainingSet, hidden: int | None) -> Setting:
+    """C 1, hopeful documents, and γ by how many relevant ones are hidden in U."""
+    if hidden is None:
+        return Setting(1.0, 1.0, hopes=True)
+    examples = len(training.P)
+    clean = np.clip(CLEAN * training.n_unlabelled / max(hidden, 1), 1.0, MOST)
+    return Setting(1.0, float(clean ** (examples / (examples + SURE))), hopes=True)
+
+
 def lowered(setting: Setting, training: TrainingSet) -> float:
     """The setting's cost, or that at which a document of U costs ``PRICE``."""
     mass = setting.gamma * len(training.P)
@@ -228,15 +242,14 @@ def _chosen(
     setting: Setting | None,
 ) -> AutoNumbers:
     """Numbers for the best setting, or for the last one while P has grown little."""
-    examples = len(training.P)
+    examples, hidden = len(training.P), count_hidden(training, scores)
     if setting is None:
-        if last is not None and examples < max(LEAST, GROWN * last.examples):
+        if examples < LEAST:
+            setting = setting_of_few(training, hidden)
+        elif last and last.examples >= LEAST and examples < GROWN * last.examples:
             setting, examples = last.setting, last.examples
-        elif examples >= LEAST:
-            setting = SETTINGS[preferred(left_out_shares(training, C))]
         else:
-            setting = FIRST
-    hidden = count_hidden(training, scores)
+            setting = SETTINGS[preferred(left_out_shares(training, C))]
     chosen = numbers(training, hidden, setting, lowered(setting, training))
     return replace(chosen, examples=examples)
 

@@ -94,7 +94,8 @@ class Trained:
     pruned : inner categories that are passed over;  live : whether it learns from every
     decision, and if not, ``later`` says why;  base : what decides at the nodes, None
     where there are none;  rare : what the votes on rare categories change, if asked;
-    loss, center, prior : beside C what was given or chosen, None for other learners.
+    loss, center, prior, noise : beside C what was given or chosen, None for other
+    learners.
     """
 
     model: str
@@ -118,6 +119,7 @@ class Trained:
     loss: str | None = None
     center: float | None = None
     prior: float | None = None
+    noise: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,7 +153,7 @@ class LearningSettings:
     C: float = _setting(
         0.0,
         "What a wrong order costs; 0: the learner's usual price; plm chooses it by its "
-        "documents, and prior and center with it unless they are set.",
+        "documents, and center, prior and noise with it unless they are set.",
     )
     center: float = _setting(
         5.0,
@@ -164,6 +164,12 @@ class LearningSettings:
         0.0,
         "Of plm, beside C: how strongly frequent categories are ahead before a word is "
         "read, as the value of a word that all documents have; 0: not at all.",
+        by_name=True,
+    )
+    noise: float = _setting(
+        0.0,
+        "Of plm, beside C: how gently small errors are priced, by their squares; "
+        "0: every error by its size.",
         by_name=True,
     )
     grades: str = _setting(

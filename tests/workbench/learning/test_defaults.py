@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from classmark.preferences.labels import labels_from
+from classmark.rankers.auto import CENTERS
 from classmark.rankers.preference import PreferenceRanker
 from classmark.workbench.learning import fit
 from classmark.workbench.learning.learner import open_learner, training_of
@@ -43,8 +44,8 @@ def test_a_training_is_the_ranker_as_constructed_on_the_same_vectors(folder):
         ranker = PreferenceRanker().fit(X, Y)
         assert (model.ranker.weights_ == ranker.weights_).all()
         assert (model.ranker.thresholds_ == ranker.thresholds_).all()
-        loss, C, center, prior, _ = ranker.setting_
-        assert (trained.loss, trained.C) == (loss, C)
+        loss, C, center, prior, _, noise = ranker.setting_
+        assert (trained.loss, trained.C, trained.noise) == (loss, C, noise)
         assert (trained.center, trained.prior) == (center, prior)
         assert prior == 0.3
 
@@ -78,6 +79,9 @@ def test_a_training_with_a_prior_learns_from_every_decision(folder):
     ("given", "parameters"),
     [
         ({}, {"loss": "auto", "C": None, "center": "auto", "prior": "auto"}),
+        ({}, {"noise": "auto"}),
+        ({"C": 0.5, "noise": 2.0}, {"C": 0.5, "noise": 2.0}),
+        ({"C": 0.5}, {"noise": None}),
         ({"C": 0.5}, {"loss": "auto", "C": 0.5, "center": 5.0, "prior": None}),
         ({"C": 0.5, "center": 0.0}, {"C": 0.5, "center": None, "prior": None}),
         ({"center": 3.0}, {"C": None, "center": 3.0, "prior": "auto"}),
@@ -95,4 +99,5 @@ def test_what_is_set_is_learned_with_and_the_rest_is_chosen(given, parameters):
 def test_the_price_is_selected_beside_what_is_chosen(folder):
     with Project(folder) as project:
         trained = train(project, PLAIN, select=True)
-        assert (trained.loss, trained.center, trained.prior) == ("dom", 5.0, 0.3)
+        assert (trained.loss, trained.prior) == ("dom", 0.3)
+        assert trained.center in CENTERS

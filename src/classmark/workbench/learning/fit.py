@@ -521,6 +521,7 @@ def _preference_parameters(learning: LearningSettings) -> dict[str, Any]:
         "C": None if chooses else learning.C or USUAL_C[LEARNER],
         "center": AUTO if is_open else learning.center or None,
         "prior": learning.prior or (AUTO if chooses else None),
+        "noise": learning.noise or (AUTO if chooses else None),
         "tol": PRECISION,
         "memory": learning.memory,
         "thresholds": learning.learned_thresholds,

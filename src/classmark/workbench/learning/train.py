@@ -367,11 +367,12 @@ def train(
     )
 
 
-def _chosen(fitted: TrainedModel) -> tuple[str | None, float | None, float | None]:
-    """The loss, center and prior of a model that has them."""
+def _chosen(fitted: TrainedModel) -> tuple[Any, ...]:
+    """The loss, center, prior and noise of a model that has them."""
     if not isinstance(fitted.model.ranker.simple, PreferenceRanker):
-        return None, None, None
-    return fitted.settings.loss, fitted.settings.center, fitted.settings.prior
+        return None, None, None, None
+    used = fitted.settings
+    return used.loss, used.center, used.prior, used.noise
 
 
 def put_in_service(
@@ -475,8 +476,8 @@ def _written_out(
         return replace(used, passes=ranker.passes, average=average, loss=loss)
     if isinstance(ranker.simple, PreferenceRanker):
         how = ranker.simple.kept_as[1]
-        center, prior = how["center"] or 0.0, how["prior"] or 0.0
-        return replace(used, loss=how["loss"], C=how["C"], center=center, prior=prior)
+        numbers = {name: how[name] or 0.0 for name in ("center", "prior", "noise")}
+        return replace(used, loss=how["loss"], C=how["C"], **numbers)
     price = getattr(ranker, "C", None)
     return used if price is None else replace(used, C=price)
 

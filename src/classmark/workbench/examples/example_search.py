@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from classmark.arrays import Floats, Ints, Rows, stack
 from classmark.examples.problem import some
 from classmark.examples.query import ExampleQuery
+from classmark.examples.screening import StopForecast
 from classmark.formats.records import Record
 from classmark.problems import Mistake, worded
 from classmark.ranking import top
@@ -136,6 +137,14 @@ class BasketItem(NamedTuple):
     act: str
 
 
+class RecallPoint(NamedTuple):
+    """The recall after so many documents: as estimated, and as proved by now."""
+
+    read: int
+    estimated: float
+    proved: float
+
+
 @dataclass(frozen=True, slots=True)
 class SearchView:
     """A search by example as it is shown to people.
@@ -144,7 +153,8 @@ class SearchView:
     from;  words : the heaviest of the query, of ``terms`` in all;  documents : how many
     are ranked;  status : how far it is, a line each;  advice : whether to go on;
     stop : it may stop;  version : the last mark that is in it;  meaning : its share of
-    the query, 0 for words alone.
+    the query, 0 for words alone;  target, stops, curve : of a screening, the share
+    wanted, how much is to be read to several shares, and the recall so far.
     """
 
     number: int
@@ -163,6 +173,9 @@ class SearchView:
     notes: tuple[str, ...] = ()
     version: int = 0
     meaning: float = 0.0
+    target: float | None = None
+    stops: tuple[StopForecast, ...] = ()
+    curve: tuple[RecallPoint, ...] = ()
 
 
 class Explainer:

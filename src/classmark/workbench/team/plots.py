@@ -13,6 +13,8 @@ from classmark.figures import Scale, linear_ticks, log_ticks, spread
 from classmark.figures import number as whole
 
 if TYPE_CHECKING:
+    from classmark.examples.screening import StopForecast
+    from classmark.workbench.examples.example_search import RecallPoint
     from classmark.workbench.team.decisions import Step
     from classmark.workbench.team.progress import Progress, Promises
 
@@ -208,6 +210,41 @@ def _shares(
         (MEASURED, *fields.values()),
         [(whole(s.upto), *(cell(s, field) for field in fields)) for s in steps],
         curves[-1:] + curves[:-1],
+    )
+
+
+def recall(
+    points: Sequence[RecallPoint], stops: Sequence[StopForecast], documents: int
+) -> Plot:
+    """The recall of a screening so far, and where reading may stop; documents : all."""
+    last = points[-1]
+    ahead = [(last.read + stop.more, stop.target) for stop in stops if stop.more]
+    curves = [
+        (
+            [(p.read, p.estimated) for p in points],
+            f"estimated {percent(last.estimated)}",
+        ),
+        ([(p.read, p.proved) for p in points], f"proved {percent(last.proved)}"),
+    ]
+    if ahead:
+        forecast = [(last.read, last.proved), *ahead]
+        curves.append((forecast, f"forecast {percent(ahead[-1][1])}"))
+    rows = [
+        (whole(p.read), percent(p.estimated), percent(p.proved)) for p in points[::6]
+    ]
+    rows += [
+        (whole(read), "–", f"{percent(target)}, forecast") for read, target in ahead
+    ]
+    return Plot(
+        "recall",
+        "Recall",
+        "The share of the relevant documents that was found: as estimated, as proved "
+        "with the confidence chosen, and when the next shares are likely to be proved.",
+        PlotAxis("documents read", documents),
+        replace(SHARE, name="recall"),
+        ("documents read", "estimated", "proved"),
+        rows,
+        curves,
     )
 
 

@@ -77,6 +77,14 @@ class StopForecast(NamedTuple):
     more: int
 
 
+class RecallPoint(NamedTuple):
+    """The recall after so many documents: as estimated, and as proved by now."""
+
+    read: int
+    estimated: float
+    proved: float
+
+
 @dataclass(frozen=True, slots=True)
 class ScreeningProgress:
     """The progress of a screening.

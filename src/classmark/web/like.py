@@ -15,6 +15,7 @@ from classmark.web import fields
 from classmark.web.guard.auth import Caller, Classifier, Reader
 from classmark.web.guard.errors import or_missing
 from classmark.web.render import page, redirect
+from classmark.workbench.deciding.together import category_named, label_all
 from classmark.workbench.examples import open_searches, searches
 from classmark.workbench.examples.example_search import ScoreReasons, SearchView
 from classmark.workbench.examples.like import SearchStart, ids_of
@@ -195,6 +196,21 @@ def answered_file(
     if ending not in ENDINGS[:-1]:
         raise Mistake(f"answered{ending}: use {', '.join(ENDINGS[:-1])}")
     return _answered_file(me.desk, number, show, f"{show}{ending}")
+
+
+@pages.post("/{number}/label")
+def label_form(
+    me: Classifier,
+    number: int,
+    label: Annotated[str, Form(max_length=1000)],
+    show: Annotated[open_searches.AnswerFilter, Form()] = "relevant",
+) -> Response:
+    """Put the documents that were answered so into a category, as one group."""
+    hits = open_searches.answered(me.desk, number, show).hits
+    category = category_named(me.desk, label)
+    done = label_all(me.desk, [hit.id for hit in hits], category, me.name)
+    saved = f"{done.name}: {done.labelled} labelled, #{done.number} undoes it"
+    return redirect(f"/like/{number}/answered", show=show, saved=saved)
 
 
 @pages.post("/{number}/{act}")

@@ -17,7 +17,8 @@ from classmark.web.render import fragment, page, redirect
 from classmark.web.settings import STARTED
 from classmark.workbench.results import Table
 from classmark.workbench.search import links, rankers
-from classmark.workbench.search.search import MODELS, search_state
+from classmark.workbench.search.desk_search import search_state
+from classmark.workbench.search.search import MODELS
 from classmark.workbench.team.desk import Desk
 from classmark.workbench.team.jobs import Job
 

@@ -11,6 +11,8 @@ PAGES = {
     "like": "/like",
     "search": "/search",
     "search with answers": "/search?q=bees",
+    "a page of a filtered search": "/search?q=bees+of&show=decided&since=1900&page=2",
+    "a search with a slip": "/search?q=beeees",
     "history": "/history",
     "progress": "/progress",
     "agreement": "/progress/agreement",

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from classmark.arrays import Floats, Ints, Rows, stack
 from classmark.examples.problem import some
 from classmark.examples.query import ExampleQuery
-from classmark.examples.screening import StopForecast
+from classmark.examples.screening import RecallPoint, StopForecast
 from classmark.formats.records import Record
 from classmark.problems import Mistake, worded
 from classmark.ranking import top
@@ -135,14 +135,6 @@ class BasketItem(NamedTuple):
     id: str
     title: str
     act: str
-
-
-class RecallPoint(NamedTuple):
-    """The recall after so many documents: as estimated, and as proved by now."""
-
-    read: int
-    estimated: float
-    proved: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,15 +16,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from classmark.arrays import Bools, Floats, take
-from classmark.examples.screening import Reading, Screening, StoppingRule
+from classmark.examples.screening import (
+    Reading,
+    RecallPoint,
+    Screening,
+    StoppingRule,
+)
 from classmark.problems import Mistake
 from classmark.validation import generator
 from classmark.workbench.examples import searches
-from classmark.workbench.examples.example_search import (
-    ExampleRanking,
-    OpenSearch,
-    RecallPoint,
-)
+from classmark.workbench.examples.example_search import ExampleRanking, OpenSearch
 from classmark.workbench.examples.like import SearchStart, begin, ids_of
 from classmark.workbench.examples.searches import FOR, Mark, MarkAct, StoredSearch
 from classmark.workbench.examples.vectors import DocumentVectors, text_rows, vectors_of

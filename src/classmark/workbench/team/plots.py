@@ -13,8 +13,7 @@ from classmark.figures import Scale, linear_ticks, log_ticks, spread
 from classmark.figures import number as whole
 
 if TYPE_CHECKING:
-    from classmark.examples.screening import StopForecast
-    from classmark.workbench.examples.example_search import RecallPoint
+    from classmark.examples.screening import RecallPoint, StopForecast
     from classmark.workbench.team.decisions import Step
     from classmark.workbench.team.progress import Progress, Promises
 

@@ -13,6 +13,8 @@ PAGES = {
     "search with answers": "/search?q=bees",
     "a page of a filtered search": "/search?q=bees+of&show=decided&since=1900&page=2",
     "a search with a slip": "/search?q=beeees",
+    "suggestions for a text": "/suggest",
+    "evaluation": "/progress/evaluation",
     "history": "/history",
     "progress": "/progress",
     "agreement": "/progress/agreement",

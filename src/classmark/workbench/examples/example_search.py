@@ -20,7 +20,13 @@ from classmark.problems import Mistake, worded
 from classmark.ranking import top
 from classmark.validation import require_k
 from classmark.workbench.examples import searches
-from classmark.workbench.examples.searches import FOR, Mark, MarkAct, StoredSearch
+from classmark.workbench.examples.searches import (
+    FOR,
+    BasketItem,
+    Mark,
+    MarkAct,
+    StoredSearch,
+)
 from classmark.workbench.examples.vectors import (
     AnyVectors,
     rows_of_texts,
@@ -123,18 +129,6 @@ class ScoreReasons:
     def has_meaning(self) -> bool:
         """Whether meaning has a part in it."""
         return any(part.term == MEANING for part in self.parts)
-
-
-class BasketItem(NamedTuple):
-    """An example of a search.
-
-    act : example, yes, no, skip, or ``own``: a text that is no document, its name the
-    id.
-    """
-
-    id: str
-    title: str
-    act: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,6 +113,18 @@ class Mark(NamedTuple):
     score: float | None = None
 
 
+class BasketItem(NamedTuple):
+    """An example of a search.
+
+    act : example, yes, no, skip, or ``own``: a text that is no document, its name the
+    id.
+    """
+
+    id: str
+    title: str
+    act: str
+
+
 def acts_of(yes: Iterable[str], no: Iterable[str]) -> dict[str, MarkAct]:
     """Document → yes or no; a document that is both is refused."""
     acts: dict[str, MarkAct] = dict.fromkeys(yes, "yes")

@@ -247,6 +247,31 @@ def recall(
     )
 
 
+def precision(curves: Mapping[str, Sequence[float]]) -> Plot:
+    """Normalised precision along the ranking; curves : learner → value by rank."""
+    longest = max(len(values) for values in curves.values())
+    return Plot(
+        "precision-by-rank",
+        "Precision along the ranking",
+        "Of the categories down to each rank, the share that is right, divided by the "
+        "share that could be.",
+        PlotAxis("rank", longest, low=1, log=longest > 10),
+        replace(SHARE, name="precision"),
+        ("rank", *curves),
+        [
+            (
+                whole(at + 1),
+                *(f"{v[at]:.3f}" if at < len(v) else "–" for v in curves.values()),
+            )
+            for at in range(min(longest, 20))
+        ],
+        [
+            ([(at + 1, value) for at, value in enumerate(values)], name)
+            for name, values in curves.items()
+        ],
+    )
+
+
 def calibration(promises: Promises) -> Plot:
     """What was promised against what came true."""
     bins = [(b, percent(b.promised), percent(b.kept)) for b in promises.bins]

@@ -21,14 +21,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from bench_screening import BANDS
+from bench_screening import BANDS, NEVER
 from bench_stream import table
+from scipy.stats import hypergeom
 
 from classmark.arrays import Rows, rows_from
 from classmark.datasets import load
-from classmark.examples.screening import TARGETS, Screening, StoppingRule
+from classmark.examples.screening import TARGETS, Reading, Screening, StoppingRule
 from classmark.measures import documents_read
-from classmark.measures.stopping import least_reading, missing_total
+from classmark.measures.stopping import least_reading, missing_total, most_relevant
 from classmark.validation import generator
 from classmark.weighting.vectorizer import Vectorizer
 
@@ -144,6 +145,77 @@ def topics(name: str, data: Path | None) -> tuple[Rows, dict[str, Any]]:
     return rows_from(X), truth
 
 
+def made_up(hidden: float, run: int, target: float) -> tuple[bool, bool]:
+    """Screen 600 made-up documents, 100 relevant, some of them unlikely for ever.
+
+    Returns whether it stopped too early, and whether the bound was ever too high.
+    """
+    random, n, many = np.random.default_rng(run), 600, 100
+    relevant = np.arange(n) < many
+    scores = random.normal(size=n) + 4 * relevant
+    concealed = int(hidden * many)
+    scores[:concealed] = random.normal(size=concealed) - 1
+    likely, order = np.argsort(-scores), random.permutation(n)
+    reading, broken = Reading(n, StoppingRule(target, ERROR, 20)), False
+    while not reading.stop:
+        count = min(20, n - len(reading))
+        drawn = reading.draws_wanted(count)
+        first = likely[~reading.read[likely]][: count - drawn]
+        closed = reading.read.copy()
+        closed[first] = True
+        documents = np.concatenate([first, order[~closed[order]][:drawn]])
+        flags = np.arange(len(documents)) >= len(first)
+        reading.answer(documents, relevant[documents], flags)
+        found = int(reading.relevant.sum())
+        most = most_relevant(reading.totals, found, ERROR)
+        broken |= most < many
+    return int(reading.relevant.sum()) < target * many - 1e-9, broken
+
+
+def oracle(X: Rows, truth: Any, target: float, batch: int) -> float:
+    """The share read by who knows all answers, and proves the target with one look.
+
+    Likely documents are read in the order of a screening without draws; then, at the
+    best moment, as many are drawn as a hypergeometric test needs, with the median hits.
+    """
+    seed = int(generator(0).choice(np.flatnonzero(truth)))
+    rule = StoppingRule(target, ERROR, batch, 0.0, NEVER)
+    screening, total, n = Screening(X, [seed], rule=rule), int(truth.sum()), len(truth)
+    while int(screening.relevant.sum()) < total:
+        shown = screening.next()
+        screening.answer(shown.documents, truth[shown.documents], shown.random)
+    n_found, best = np.cumsum(screening.relevant), 1.0
+    for read in range(2 * batch, len(n_found), batch):
+        found, unread = int(n_found[read - 1]), n - read
+        for drawn in range(batch, unread, batch):
+            hits = round((total - found) * drawn / unread)
+            left = missing_total(found + hits, target) - found
+            if left <= unread and hypergeom(unread, left, drawn).cdf(hits) <= ERROR:
+                best = min(best, (read + drawn) / n)
+                break
+    return best
+
+
+def coverage(screenings: int) -> list[dict[str, Any]]:
+    """How often the promise was broken, by the target and what is hidden."""
+    rows = []
+    for target in TARGETS:
+        for hidden in (0.0, 0.1, 0.25):
+            trials = [made_up(hidden, run, target) for run in range(screenings)]
+            early, broken = np.mean(trials, axis=0)
+            rows.append(
+                {
+                    "target": f"{target:.0%}",
+                    "never likely": f"{hidden:.0%}",
+                    "screenings": screenings,
+                    "stopped too early": f"{early:.2%}",
+                    "bound ever too high": f"{broken:.2%}",
+                }
+            )
+            print(table(rows[-1:]), flush=True)
+    return rows
+
+
 def row(name: str, target: float, trials: dict[str, list[Trial]], least: float) -> Any:
     """Means over the screenings of a set."""
     means = {rule: np.mean(list(some), axis=0) for rule, some in trials.items()}
@@ -170,9 +242,20 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=os.environ.get("CLASSMARK_DATA"))
     parser.add_argument("--sets", default=",".join(SETS))
     parser.add_argument("--runs", type=int, default=1, help="examples a category")
+    parser.add_argument("--coverage", type=int, default=0, help="made-up screenings")
+    parser.add_argument("--oracle", action="store_true", help="of the library")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     data = None if options.data is None else Path(options.data)
+    if options.coverage:
+        print(table(coverage(options.coverage)))
+        return
+    if options.oracle:
+        X, truths = topics("library", data)
+        for target in TARGETS:
+            shares = [oracle(X, truth, target, 10) for truth in truths.values()]
+            print(f"{target:.0%}: an oracle reads {np.mean(shares):.3f}", flush=True)
+        return
     rows = []
     for name in options.sets.split(","):
         X, truths = topics(name, data)

@@ -151,7 +151,8 @@ def least_reading(n_relevant: int, target: float, error: float) -> float:
     >>> [round(least_reading(40, target, 0.05), 2) for target in (0.8, 0.9, 0.95)]
     [0.24, 0.45, 0.63]
     """
-    return 1.0 - error ** (1.0 / (missing_total(n_relevant, target) - n_relevant))
+    missing = missing_total(n_relevant, target) - n_relevant
+    return 1.0 - math.pow(error, 1.0 / missing)
 
 
 def draws_in(relevant: ArrayLike, drawn: ArrayLike, documents: int) -> Draws:
@@ -227,10 +228,12 @@ def evidence(draws: Draws, least: ArrayLike, most: ArrayLike) -> Floats:
     low, high = np.asarray(least, np.int64), np.asarray(most, np.int64)
     total = np.zeros(len(low))
     for start in range(0, len(draws.hits), _BLOCK):
-        unread, before, hits, q = (part[start : start + _BLOCK] for part in draws)
-        for hit, chosen, totals in ((True, hits, high), (False, ~hits, low)):
-            p = np.clip((totals - before[chosen, None]) / unread[chosen, None], 0, 1)
-            total += _steps(q[chosen, None], p, hit=hit).sum(axis=0)
+        hits = draws.hits[start : start + _BLOCK]
+        for hit, totals in ((True, high), (False, low)):
+            at = start + np.flatnonzero(hits == hit)
+            unread, before = draws.unread[at, None], draws.n_found[at, None]
+            p = np.clip((totals - before) / unread, 0, 1)
+            total += _steps(draws.forecast[at, None], p, hit=hit).sum(axis=0)
     return total
 
 

@@ -13,6 +13,7 @@ from classmark.web import fields
 from classmark.web.guard.auth import Caller, Reader
 from classmark.web.render import page
 from classmark.workbench.deciding.suggest import suggest
+from classmark.workbench.results import in_percent
 
 pages = APIRouter(prefix="/suggest")
 WHY = 6  # words for and against each category
@@ -46,6 +47,6 @@ def _page(me: Caller, form: PasteForm, *, asked: bool = False) -> HTMLResponse:
             wrong = str(mistake)
     return page(
         me, "Search", "suggest.html", title="Suggestions for a text", form=form,
-        suggestions=suggestions, wrong=wrong, asked=asked,
+        suggestions=suggestions, wrong=wrong, asked=asked, percent=in_percent,
         status_code=400 if wrong else 200,
     )  # fmt: skip

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, quote
 
 from fastapi import APIRouter, Form, Query
 from fastapi.responses import HTMLResponse, RedirectResponse
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 from starlette.background import BackgroundTask
 
 from classmark.problems import Mistake
@@ -98,13 +98,16 @@ class SearchAddress(BaseModel):
         """Whether some documents may not be answers."""
         return bool(self.model_dump(include=set(FILTERS), exclude_defaults=True))
 
+    @property
+    def chosen(self) -> dict[str, str]:
+        """What is not as it begins, as an address has it."""
+        values = self.model_dump(exclude_defaults=True)
+        return {name: str(value) for name, value in values.items()}
+
     def at(self, **changes: object) -> str:
         """The address of this search with some of it changed, on its first page."""
-        values = self.model_dump(exclude_defaults=True) | {"page": 1} | changes
-        plain = {name: field.default for name, field in type(self).model_fields.items()}
-        return address(
-            "/search", **{n: str(v) for n, v in values.items() if v != plain[n]}
-        )
+        changed = self.model_copy(update={"page": 1, **changes})
+        return address("/search", **changed.chosen)
 
 
 @pages.get("")
@@ -133,29 +136,25 @@ def search_page(
     )  # fmt: skip
 
 
-class LabelForm(SearchAddress):
-    """Documents of a list, and the category that they get."""
+class LabelForm(BaseModel):
+    """Documents of a list, the category that they get, and the list's address."""
 
     ticked: list[str] = Field(default_factory=list)
     label: str = ""
     everything: bool = False
+    back: str = Field("", max_length=10_000)
 
 
 @pages.post("/label")
 def label_form(me: Classifier, form: Annotated[LabelForm, Form()]) -> RedirectResponse:
     """Put the ticked documents, or all that were found, into a category."""
-    ids = form.ticked
+    query, ids = _search_at(form.back), form.ticked
     if form.everything:
-        ids = all_answers(me.desk, form.q, form.filters(), AT_ONCE)
+        ids = all_answers(me.desk, query.q, query.filters(), AT_ONCE)
     done = label_all(me.desk, ids, category_named(me.desk, form.label), me.name)
     more = f", {done.had} had it" if done.had else ""
-    back = form.model_dump(
-        exclude={"ticked", "label", "everything"}, exclude_defaults=True
-    )
-    return redirect(
-        "/search", **{name: str(value) for name, value in back.items()},
-        labelled=str(done.number), saved=f"{done.name}: {done.labelled} labelled{more}",
-    )  # fmt: skip
+    saved = f"{done.name}: {done.labelled} labelled{more}"
+    return redirect("/search", **query.chosen, labelled=str(done.number), saved=saved)
 
 
 @pages.post("/undo")
@@ -166,9 +165,17 @@ def undo_form(
 ) -> RedirectResponse:
     """Take back what labelled many documents at once."""
     saved = undo_for(me.desk, me.name, number)
-    path = back if back.startswith("/search") else "/search"
-    head, _, query = path.partition("?")
-    return redirect(head, **dict(parse_qsl(query)), saved=f"taken back: {saved.said}")
+    query = _search_at(back)
+    return redirect("/search", **query.chosen, saved=f"taken back: {saved.said}")
+
+
+def _search_at(back: str) -> SearchAddress:
+    """The search of an address, as ``SearchAddress.at`` wrote it."""
+    values = dict(parse_qsl(back.partition("?")[2]))
+    try:
+        return SearchAddress.model_validate(values)
+    except ValidationError as error:
+        raise Mistake("the list's address cannot be read: search again") from error
 
 
 @pages.get("/jobs")

@@ -406,10 +406,11 @@ def words(status: ScreeningStatus) -> list[str]:
 def stops_in_words(progress: ScreeningProgress) -> str:
     """How much reading is left to each target."""
     parts = [
-        f"{share(stop.target)} {f'about {stop.more:,} more' if stop.more else 'now'}"
+        f"{share(stop.target)}: "
+        f"{f'about {stop.more:,} more to read' if stop.more else 'proved'}"
         for stop in progress.stops
     ]
-    return f"to stop with this confidence at {', at '.join(parts)} to read"
+    return f"stop at {', '.join(parts)}"
 
 
 def advice(progress: ScreeningProgress) -> str:

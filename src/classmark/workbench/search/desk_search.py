@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from classmark.problems import Mistake
 from classmark.workbench.search import index as indexing
 from classmark.workbench.search.filters import (
+    Narrowing,
     SearchFilters,
     answers_to,
     facets_of,
@@ -35,13 +36,23 @@ def counted(
     opened: ProjectIndex,
     query: str,
     results: SearchResults,
-    options: QueryOptions,
+    narrow: Narrowing,
 ) -> SearchResults:
-    """Results with how many documents answer, their categories, and what was meant."""
-    narrow = narrowing(project, opened, query, options.filters)
+    """Results with labels, how many answer, their categories, and what was meant."""
+    labels, names = project.state.labels, project.categories
+    hits = tuple(
+        replace(
+            hit,
+            labels=tuple(
+                (id_, names[id_].name) for id_ in labels.get(hit.id, ()) if id_ in names
+            ),
+        )
+        for hit in results.hits
+    )
     numbers = answers_to(opened.index, query, narrow)
     return replace(
         results,
+        hits=hits,
         total=len(numbers),
         facets=facets_of(project, opened, numbers),
         meant=did_you_mean(project, opened, query),
@@ -77,8 +88,10 @@ def search_desk(
             "through; add words or filters to find what comes later"
         )
     opened = desk.search_cache.index(desk)
-    results = search_in(desk, query, replace(options, explain=None), opened)
-    results = counted(desk, opened, query, results, options)
+    narrow = narrowing(desk, opened, query, options.filters)
+    wish = replace(options, explain=None)
+    results = search_in(desk, query, wish, opened, narrow=narrow)
+    results = counted(desk, opened, query, results, narrow)
     plain = options.page == 1 and not options.filters.chosen
     if results.hits and plain and desk.settings.search.is_logged():
         with desk.writing():

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -89,9 +90,9 @@ class IndexedDocuments:
 
     def mask(self, ids: Iterable[str]) -> Bools:
         """Whether each document is among these."""
-        numbers = (self.numbers.get(id_) for id_ in ids)
+        found = np.fromiter(map(self.numbers.get, ids, repeat(-1)), np.int64)
         chosen = np.zeros(len(self.ids), np.bool_)
-        chosen[[number for number in numbers if number is not None]] = True
+        chosen[found[found >= 0]] = True
         return chosen
 
 
@@ -207,9 +208,9 @@ def facets_of(
 ) -> tuple[Facet, ...]:
     """The most frequent categories of some documents of an index."""
     ids, labels = documents_by_number(project, opened).ids, project.state.labels
-    counts: Counter[str] = Counter()
-    for number in numbers.tolist():
-        counts.update(labels.get(ids[number], ()))
+    names = map(ids.__getitem__, numbers.tolist())
+    none: tuple[str, ...] = ()
+    counts = Counter(chain.from_iterable(map(labels.get, names, repeat(none))))
     categories = project.categories
     return tuple(
         Facet(id_, categories[id_].name, count)

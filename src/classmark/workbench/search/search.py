@@ -225,11 +225,13 @@ def search_in(
     opened: ProjectIndex | None = None,
     *,
     machines: Machines | None = None,
+    narrow: Narrowing | None = None,
 ) -> SearchResults:
     """Search the documents of a project, in the order of a ranker if one orders.
 
     opened : the index, if it is open; None: it is opened for this query.  machines :
-    who searches, if not this process; the hits are the same.
+    who searches, if not this process; the hits are the same.  narrow : what the filters
+    leave, if that was looked up.
     """
     opened = opened or ProjectIndex(project, memory=0)
     index, number = opened.index, None
@@ -237,7 +239,7 @@ def search_in(
         from classmark.workbench.search.rankers import ranker_for, rerank
 
         number = ranker_for(project, query, options)
-    narrow = narrowing(project, opened, query, options.filters)
+    narrow = narrow or narrowing(project, opened, query, options.filters)
     stale = indexing.is_stale(project)
     notes = [indexing.stale_note()] if stale else _notes(index, query)
     meaning = False
@@ -259,16 +261,6 @@ def search_in(
     documents = {hit.id: project.store.document(hit.id) for hit in hits}
     first = options.depth - options.k + 1
     shown = _shown(index, query, hits, documents, parts, first)
-    labels, names = project.state.labels, project.categories
-    shown = tuple(
-        replace(
-            hit,
-            labels=tuple(
-                (id_, names[id_].name) for id_ in labels.get(hit.id, ()) if id_ in names
-            ),
-        )
-        for hit in shown
-    )
     return SearchResults(shown, tuple(notes), number, meaning=meaning)
 
 

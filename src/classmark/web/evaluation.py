@@ -9,10 +9,9 @@ from fastapi.responses import HTMLResponse, Response
 from pydantic import BaseModel, Field
 
 from classmark.problems import Mistake
-from classmark.rankers.text_ranker import LEARNERS
 from classmark.web.guard.auth import Admin, Reader
 from classmark.web.render import fragment, page, redirect
-from classmark.workbench.learning.evaluate import last_evaluation
+from classmark.workbench.learning.evaluate import LEARNER_NAMES, last_evaluation
 from classmark.workbench.project import Project
 from classmark.workbench.results import WorkResult
 from classmark.workbench.team import plots
@@ -51,7 +50,7 @@ def evaluation_page(me: Reader) -> HTMLResponse:
     names = {id_: category.name for id_, category in me.desk.categories.items()}
     return page(
         me, "Progress", "progress_evaluation.html", title="Evaluation", last=last,
-        plot=drawn, columns=COLUMNS, learners=LEARNERS, names=names,
+        plot=drawn, columns=COLUMNS, learners=LEARNER_NAMES, names=names,
         current=me.desk.settings.learning.learner, **_work(me.desk),
     )  # fmt: skip
 
@@ -79,8 +78,8 @@ def start_form(me: Admin, form: Annotated[EvaluationForm, Form()]) -> Response:
 @pages.post("/use")
 def use_form(me: Admin, learner: Annotated[str, Form(max_length=200)]) -> Response:
     """Let the project learn by this learner from now on, and train it."""
-    if learner not in LEARNERS:
-        raise Mistake(f"{learner!r} is no learner: use {', '.join(LEARNERS)}")
+    if learner not in LEARNER_NAMES:
+        raise Mistake(f"{learner!r} is no learner: use {', '.join(LEARNER_NAMES)}")
     me.desk.change_settings({"learning.learner": learner}, me.name)
     start_work(me.desk, "train", me.name)
     return redirect(HERE, saved=f"{learner} is being trained")

@@ -11,7 +11,7 @@ PAGES = {
     "like": "/like",
     "search": "/search",
     "search with answers": "/search?q=bees",
-    "a page of a filtered search": "/search?q=bees+garden+winter&show=decided&since=1900&page=2",
+    "filtered hits": "/search?q=bees+garden+winter&show=decided&since=1900&page=2",
     "a search with a slip": "/search?q=honney",
     "suggestions for a text": "/suggest",
     "evaluation": "/progress/evaluation",

@@ -51,6 +51,7 @@ SHOWN = (
 )  # fmt: skip
 COMPARED = ("one_error", "average_precision", "coverage", "max_f1")
 RARE = " + rare"
+LEARNER_NAMES = tuple(LEARNERS)
 LAST = "reports/evaluation.json"
 AHEAD = 100  # ranks of the curve that is shown
 BEST = "of the best categories, as many as are right"

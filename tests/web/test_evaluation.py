@@ -15,6 +15,7 @@ def finished(desk, name):
 
 
 def test_learners_are_measured_shown_and_chosen_on_a_page(client, desk):
+    assert client.get("/api/v1/evaluation").status_code == 404
     empty = client.get("/progress/evaluation")
     assert "Nothing is evaluated yet" in empty.text
     form = {"learners": ["plm", "rocchio"], "folds": "2"}
@@ -28,6 +29,9 @@ def test_learners_are_measured_shown_and_chosen_on_a_page(client, desk):
     rows = last_evaluation(desk)["categories"]["plm"]
     assert {row["category"] for row in rows} == {"bread", "candles", "bees", "birds"}
     assert sum(row["documents"] for row in rows) == 40
+    answer = client.get("/api/v1/evaluation").json()
+    assert [row["learner"] for row in answer["rows"]] == ["plm", "rocchio"]
+    assert answer["categories"]["plm"] == rows
     learner = desk.settings.learning.learner
     other = "rocchio" if learner != "rocchio" else "plm"
     assert f'name="learner" value="{other}"' in page

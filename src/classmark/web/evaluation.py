@@ -9,7 +9,9 @@ from fastapi.responses import HTMLResponse, Response
 from pydantic import BaseModel, Field
 
 from classmark.problems import Mistake
+from classmark.web import fields
 from classmark.web.guard.auth import Admin, Reader
+from classmark.web.guard.errors import or_missing
 from classmark.web.render import fragment, page, redirect
 from classmark.workbench.learning.evaluate import LEARNER_NAMES, last_evaluation
 from classmark.workbench.project import Project
@@ -29,6 +31,7 @@ COLUMNS = {
     "seconds": ("Seconds", "number"),
 }
 pages = APIRouter(prefix=HERE)
+api = fields.calls("work")
 
 
 class EvaluationForm(BaseModel):
@@ -83,6 +86,27 @@ def use_form(me: Admin, learner: Annotated[str, Form(max_length=200)]) -> Respon
     me.desk.change_settings({"learning.learner": learner}, me.name)
     start_work(me.desk, "train", me.name)
     return redirect(HERE, saved=f"{learner} is being trained")
+
+
+class EvaluationAnswer(fields.CallAnswer):
+    """What was measured last; categories : precision, recall and F1, by learner."""
+
+    at: str
+    compared: str
+    note: str
+    rows: list[dict[str, str | fields.Value]]
+    precision: dict[str, list[fields.Value]] = Field(description="by rank")
+    categories: dict[str, list[dict[str, str | fields.Value]]]
+
+
+@api.get("/evaluation", responses=fields.MISSING, response_model=EvaluationAnswer)
+def evaluation(me: Reader) -> Any:
+    """What the last evaluation measured."""
+    with or_missing():
+        last = last_evaluation(me.desk)
+        if last is None:
+            raise Mistake("nothing is evaluated yet: start an evaluation")
+    return EvaluationAnswer.model_validate(last)
 
 
 def _work(desk: Desk) -> dict[str, Any]:

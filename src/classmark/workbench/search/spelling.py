@@ -77,9 +77,8 @@ class Vocabulary:
         count = self.df.get(term, 0)
         if len(word) < SHORTEST or count > RARE or not word.isalpha():
             return None
-        least = TIMES * count if count else 1
         one = self.analyzer.terms(list(self._edits(word)))
-        near = {each for each in one if self.df.get(each, 0) > least}
+        near = {each for each in one if self.df.get(each, 0) > TIMES * count}
         if not near and not count and len(word) >= SHORTEST + 2:
             near = {each for each in self._alike(term) if distance(term, each) <= 2}
         return max(near, key=lambda each: (self.df[each], each), default=None)

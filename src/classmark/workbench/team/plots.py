@@ -151,12 +151,12 @@ def _effort(steps: Sequence[Step]) -> Plot:
     words = f"{number(measured[-1].effort)} looked at" if measured else ""
     return Plot(
         "effort",
-        "Looked at per document",
+        "Average rank of the last correct category",
         "How many categories an expert looks at, down the list, until the last right "
         "one; lower is better.",
         PlotAxis(MEASURED, max(s.upto for s in steps)),
         PlotAxis("categories", max((s.effort for s in measured), default=1.0) * 1.1),
-        (MEASURED, "documents", "looked at per document"),
+        (MEASURED, "documents", "average rank of the last correct category"),
         [(whole(s.upto), whole(s.documents), number(s.effort)) for s in measured],
         [([(s.upto, s.effort) for s in measured], words)],
     )

@@ -11,6 +11,7 @@ from classmark.workbench.search.filters import (
     Narrowing,
     SearchFilters,
     answers_to,
+    documents_by_number,
     facets_of,
     narrowing,
 )
@@ -111,6 +112,7 @@ def warm_index(desk: Desk) -> None:
     if first is not None and first.n_terms:
         word = first.term(int(first.df.argmax()))
         search_in(desk, word, QueryOptions(k=1), opened)
+        documents_by_number(desk, opened)
 
 
 @dataclass(frozen=True, slots=True)

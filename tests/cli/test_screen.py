@@ -111,3 +111,19 @@ def test_without_a_screening_the_remedy_is_named(shelf):
     code, _, err = shelf("screen", "next")
     assert code == 2
     assert "begin one with classmark screen start" in err
+
+
+def test_the_target_is_changed_while_reading(shelf):
+    shelf("screen", "start", "--examples", "b0", "--batch", 8)
+    before = read_a_batch(shelf)
+    assert [stop["target"] for stop in before["stops"]] == [0.8, 0.9, 0.95]
+    more = [stop["more"] for stop in before["stops"]]
+    assert more == sorted(more)
+    code, out, err = shelf("screen", "target", 0.5, "--json")
+    assert (code, err) == (0, "")
+    now = json.loads(out)
+    assert now["target"] == 0.5
+    assert now["recall_bound"] == before["recall_bound"]
+    code, out, _ = shelf("screen", "status")
+    assert "stop at 50 %: " in out
+    assert shelf("screen", "target", 1.5)[0] == 2

@@ -216,3 +216,10 @@ def test_without_an_index_the_remedy_is_named(run):
     code, _, err = run("search", "bees", "-p", "web")
     assert code == 2
     assert "has no index yet: make it with classmark index" in err
+
+
+def test_a_slip_is_followed_by_what_may_be_meant(web):
+    code, out, err = web("search", "title:hony tea", "-p", "web")
+    assert (code, err) == (0, "")
+    assert "did you mean: title:honey tea" in out
+    assert "did you mean" not in web("search", "honey", "-p", "web")[1]

@@ -7,8 +7,6 @@ import pytest
 
 from classmark.examples.screening import Reading, StoppingRule
 from classmark.measures.stopping import (
-    Draws,
-    bets,
     draws_in,
     evidence,
     missing_total,
@@ -16,12 +14,15 @@ from classmark.measures.stopping import (
 )
 
 
-def pure(n, hits, found=0):
-    """Draws only, from n unread documents, all in one round of bets."""
-    hits = np.asarray(hits, bool)
-    before = found + np.cumsum(hits) - hits
-    ones = np.ones(len(hits), np.int64)
-    return Draws(n - np.arange(len(hits)), before, hits, ones)
+def batch_of(reading, likely, order, relevant):
+    """The documents to read next, their relevance, and which were drawn."""
+    count = min(reading.rule.batch, len(relevant) - len(reading))
+    drawn = reading.draws_wanted(count)
+    first = likely[~reading.read[likely]][: count - drawn]
+    closed = reading.read.copy()
+    closed[first] = True
+    documents = np.concatenate([first, order[~closed[order]][:drawn]])
+    return documents, relevant[documents], np.arange(len(documents)) >= len(first)
 
 
 def screen(random, rule, scores, relevant):
@@ -30,15 +31,7 @@ def screen(random, rule, scores, relevant):
     order = random.permutation(len(scores))
     reading = Reading(len(scores), rule)
     while not reading.stop:
-        count = min(rule.batch, len(scores) - len(reading))
-        drawn = reading.draws_wanted(count)
-        first = likely[~reading.read[likely]][: count - drawn]
-        closed = reading.read.copy()
-        closed[first] = True
-        rest = order[~closed[order]][:drawn]
-        documents = np.concatenate([first, rest])
-        flags = np.arange(len(documents)) >= len(first)
-        reading.answer(documents, relevant[documents], flags)
+        reading.answer(*batch_of(reading, likely, order, relevant))
     return reading.relevant.sum() / relevant.sum(), len(reading) / len(scores)
 
 
@@ -76,17 +69,40 @@ def test_looking_after_every_few_draws_does_not_raise_the_error():
     random = np.random.default_rng(6)
     n, found, error, sessions, wrong = 2000, 380, 0.1, 1000, 0
     left = missing_total(found, 0.95) - found
+    before = np.arange(found + 100) < found
+    flags = np.arange(found + 1300) >= len(before)
     for _ in range(sessions):
-        hits = (random.permutation(n) < left)[:1200]
-        draws = pure(n, hits, found)
-        theta = bets(draws)
+        hits = np.concatenate([before, (random.permutation(n) < left)[:1200]])
+        draws = draws_in(hits, flags, n + len(before))
+        total = [found + left]
         for seen in range(40, 1201, 40):
-            part = Draws(*(values[:seen] for values in draws))
-            if evidence(part, theta[:seen], found + left) >= -math.log(error):
+            part = type(draws)(*(values[:seen] for values in draws))
+            if evidence(part, total, total)[0] >= -math.log(error):
                 wrong += 1
                 break
     spread = math.sqrt(error * (1 - error) / sessions)
     assert 0.4 * error <= wrong / sessions <= error + 2 * spread
+
+
+def test_the_bound_holds_at_all_times_whatever_the_target_becomes():
+    """Readers look after every batch, and lower or raise the target as they please."""
+    random = np.random.default_rng(9)
+    n, many, error, screenings, broken = 400, 60, 0.2, 400, 0
+    relevant = np.arange(n) < many
+    for _ in range(screenings):
+        scores = random.normal(size=n) + 3 * relevant
+        scores[:12] = random.normal(size=12) - 1
+        order, likely = random.permutation(n), np.argsort(-scores)
+        reading = Reading(n, StoppingRule(0.95, error, 20))
+        while len(reading) < n:
+            reading.rule = StoppingRule(random.choice([0.5, 0.8, 0.9]), error, 20)
+            reading.answer(*batch_of(reading, likely, order, relevant))
+            state = reading.progress()
+            if state.recall_bound > state.found / many + 1e-9:
+                broken += 1
+                break
+    assert broken / screenings <= error + 2 * math.sqrt(error / screenings)
+    assert broken
 
 
 def test_the_interval_covers_the_truth():

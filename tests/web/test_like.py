@@ -1,5 +1,7 @@
 """The page Find by example: begin, answer, take back, go for nearly all."""
 
+import csv
+import io
 import re
 import time
 
@@ -296,3 +298,70 @@ class TestWithMeaning:
         words = client.get("/like/1/found.tsv").text
         for page in (first.text, why.text, str(view), words):
             assert "meaning[" not in page
+
+
+def begun(client, **more):
+    body = {"examples": ["bees-0"], "name": "bees", **more}
+    return client.post("/api/v1/like", json=body).json()["number"]
+
+
+def test_a_screening_says_how_much_is_left_to_each_share(client):
+    number = begun(client, screening=True)
+    page = client.get(f"/like/{number}")
+    assert re.search(r"80 %</th><td class=\"number\">about \d+", page.text)
+    assert 'id="recall"' in page.text
+    answer = client.get(f"/api/v1/like/{number}").json()
+    assert [stop["target"] for stop in answer["stops"]] == [0.8, 0.9, 0.95]
+    assert answer["curve"][0] == {"read": 0, "estimated": 0.0, "proved": 0.0}
+
+
+def test_a_screening_aims_at_another_share(client):
+    number = begun(client, screening=True)
+    page = client.post(f"/like/{number}/target", data={"target": "80"})
+    assert "80 % of the relevant documents" in page.text
+    answer = client.put(f"/api/v1/like/{number}/target", json={"target": 0.5}).json()
+    assert [stop["target"] for stop in answer["stops"]] == [0.5, 0.8, 0.9, 0.95]
+    plain = client.post("/api/v1/like", json={"examples": ["bees-1"]}).json()["number"]
+    refused = client.put(f"/api/v1/like/{plain}/target", json={"target": 0.5})
+    assert refused.status_code == 400
+
+
+def test_a_saved_search_is_renamed_deleted_and_restored(client):
+    number = begun(client)
+    page = client.post(
+        f"/like/{number}/manage", data={"act": "rename", "name": "hives"}
+    )
+    assert "<h1>hives</h1>" in page.text
+    listed = client.post(f"/like/{number}/manage", data={"act": "delete"})
+    assert f'href="/like/{number}"' not in listed.text
+    assert "Deleted searches: 1" in listed.text
+    assert client.get(f"/api/v1/like/{number}").status_code == 404
+    assert begun(client, name="hives") != number  # the name is free again
+    back = client.post(f"/like/{number}/manage", data={"act": "restore"})
+    assert f'href="/like/{number}"' in back.text
+    assert client.get(f"/api/v1/like/{number}").json()["name"] == "hives'"
+    renamed = client.patch(f"/api/v1/like/{number}", json={"name": "old"})
+    assert renamed.json()["name"] == "old"
+    assert client.delete(f"/api/v1/like/{number}").status_code == 204
+    again = client.post(f"/api/v1/like/{number}/restore")
+    assert again.json()["name"] == "old"
+
+
+def test_answers_are_listed_exported_and_labelled_by_a_filter(client, desk):
+    number = begun(client)
+    marks = {"new-2": "yes", "bread-1": "no", "birds-1": "skip"}
+    client.post(f"/api/v1/like/{number}/mark", json={"marks": marks})
+    for show, ids in {
+        "relevant": ["bees-0", "new-2"], "rejected": ["bread-1"],
+        "skipped": ["birds-1"], "answered": ["bees-0", "new-2", "bread-1", "birds-1"],
+    }.items():  # fmt: skip
+        page = client.get(f"/like/{number}/answered", params={"show": show})
+        assert re.findall(r'<p class="soft small">(.*?)</p>', page.text) == ids
+        table = client.get(f"/like/{number}/answered.csv", params={"show": show})
+        rows = list(csv.DictReader(io.StringIO(table.text)))
+        assert [row["id"] for row in rows] == ids
+        call = client.get(f"/api/v1/like/{number}/answered?show={show}&format=csv")
+        assert call.text == table.text
+    client.post(f"/like/{number}/label", data={"label": "bees", "show": "relevant"})
+    assert desk.state.labels["new-2"] == ("bees",)
+    assert client.get(f"/like/{number}/answered.exe").status_code == 400

@@ -39,7 +39,9 @@ def test_plots_with_their_numbers(client, desk):
     for n in range(20):
         decide(desk, "ada", f"more-{n}", "bees", rank=1 + n % 2)
     shown = client.get("/progress").text
-    assert "1.50</strong> categories" in shown
+    assert (
+        "<dt>average rank of the last correct category</dt><dd><strong>1.50<" in shown
+    )
     assert "50 %</strong>" in shown
     assert "the first suggestion was wrong in 10" in shown
     pictures = PICTURE.findall(shown)

@@ -175,3 +175,75 @@ def test_calls_name_the_remedy_in_their_words(reader):
     assert "PUT /meaning" in refused.text
     refused = reader.post("/search", {"query": "honey", "hybrid": "much"})
     assert "hybrid 'much': write no" in refused.text
+
+
+def test_pages_totals_facets_and_labels(client):
+    page = client.get("/search", params={"q": "note", "k": "5"})
+    assert re.search(r"1–5 of 48\s+documents found", page.text)
+    assert re.search(
+        r'category=bees&amp;k=5">Bees <span class="number soft">10', page.text
+    )
+    assert 'rel="next" href="/search?q=note&amp;k=5&amp;page=2"' in page.text
+    second = client.get("/search", params={"q": "note", "k": "5", "page": "2"})
+    assert re.search(r"6–10 of 48", second.text)
+    assert 'rel="prev" href="/search?q=note&amp;k=5"' in second.text
+    assert re.search(
+        r'class="tag" href="/search\?q=note&amp;category=\w+&amp;k=5">', page.text
+    )
+    last = client.get("/search", params={"q": "note", "k": "5", "page": "10"})
+    assert "46–48 of 48" in last.text
+    assert 'rel="next"' not in last.text
+
+
+def test_filters_are_in_the_address_and_can_be_taken_off(client):
+    wish = {"q": "note", "category": "nature", "show": "decided", "since": "2000"}
+    page = client.get("/search", params=wish)
+    assert re.search(r"1–10 of 20", page.text)
+    assert re.search(r'aria-label="Any category">in Nature or below', page.text)
+    assert re.search(r"<details open>\s*<summary>Filters", page.text)
+    none = client.get("/search", params={"q": "note", "until": "1999"})
+    assert "or fewer filters" in none.text
+    wrong = client.get("/search", params={"q": "note", "category": "wasps"})
+    assert wrong.status_code == 400
+    assert "there is no category &#39;wasps&#39;" in wrong.text
+
+
+def test_a_slip_is_one_click_away_from_what_was_meant(client):
+    page = client.get("/search", params={"q": "hony"})
+    assert re.search(r'Did you mean <a href="/search\?q=honey"><b>honey</b>', page.text)
+
+
+def test_all_that_was_found_is_labelled_and_taken_back_at_once(client, desk):
+    before = dict(desk.state.labels)
+    back = "/search?q=honey&show=undecided"
+    form = {"back": back, "label": "Bees", "everything": "1"}
+    done = client.post("/search/label", data=form)
+    new = {id_ for id_ in desk.state.labels if id_ not in before}
+    assert new
+    assert all(desk.state.labels[id_] == ("bees",) for id_ in new)
+    number = re.search(r'name="number" value="(\d+)"', done.text)[1]
+    undone = client.post("/search/undo", data={"number": number, "back": back})
+    assert undone.status_code == 200
+    ticked = {"ticked": ["new-0", "new-1"], "label": "bread", "back": back}
+    assert client.post("/search/label", data=ticked).status_code == 200
+    assert desk.state.labels["new-1"] == ("bread",)
+    client.post("/api/v1/undo", json={})
+    assert desk.state.labels == before
+
+
+def test_the_calls_page_filter_count_and_label(client, desk):
+    body = {"query": "note", "top": 5, "page": 2, "category": "nature"}
+    found = client.post("/api/v1/search", json=body).json()
+    assert found["total"] == 20
+    assert [hit["rank"] for hit in found["hits"]] == [6, 7, 8, 9, 10]
+    assert found["hits"][0]["labels"][0][0] in {"bees", "birds"}
+    assert {f["category"] for f in found["facets"]} == {"bees", "birds"}
+    assert (
+        client.post("/api/v1/search", json={"query": "hony"}).json()["meant"] == "honey"
+    )
+    body = {"documents": ["new-0", "new-1"], "category": "bread"}
+    done = client.post("/api/v1/label", json=body)
+    assert done.json()["labelled"] == 2
+    assert desk.state.labels["new-1"] == ("bread",)
+    missing = {"documents": ["nothing"], "category": "bread"}
+    assert client.post("/api/v1/label", json=missing).status_code == 404

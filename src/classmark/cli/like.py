@@ -290,8 +290,8 @@ class StoppingOptions:
     target: float = option("The recall wanted.", 0.95)
     error: float = option("How often, at most, to stop before it is reached.", 0.05)
     batch: int = option("Documents read between two lessons.", 50)
-    share: float = option("Of random draws while likely ones are still found.", 0.1)
-    patience: float = option("How long to search on without a find; 1 is usual.", 1.0)
+    share: float = option("Of random draws while likely ones are still found.", 0.05)
+    patience: float = option("How long to search on without a find; .5 is usual.", 0.5)
 
 
 @command(JSON)
@@ -369,6 +369,16 @@ def screen_status(
     return replace(view, parts=[*view.parts, f"  plot: {path}"])
 
 
+@command(JSON)
+def screen_target(
+    project: Project = FOLDER,
+    target: float = argument("The recall wanted from now on, such as 0.8.", "TARGET"),
+    name: str | None = NAME,
+) -> View:
+    """Aim at another share of the relevant documents; what was proved stays so."""
+    return _status_view(screening.set_target(project, target, name))
+
+
 @command()
 def screen_export(
     project: Project = FOLDER,
@@ -400,6 +410,7 @@ def _status_view(status: ScreeningStatus, first: Iterable[Text] = ()) -> View:
     progress = asdict(status.progress)
     left = status.progress.remaining
     progress["remaining"] = None if left is None else left._asdict()
+    progress["stops"] = [stop._asdict() for stop in status.progress.stops]
     facts = {"screening": status.search, "later": status.later} | progress
     lines = [Text(line, "  ") for line in screening.words(status)]
     return View(facts, [*first, Text(status.search), *lines])

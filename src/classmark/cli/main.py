@@ -169,7 +169,7 @@ app = group(
         ),
         "screen": group(
             "Read until a share of the relevant documents is found.",
-            named(like, "start next mark status export simulate", "screen_"),
+            named(like, "start next mark status target export simulate", "screen_"),
         ),
         "data": group(
             "Known public collections.", named(research, "list path get", "data_")

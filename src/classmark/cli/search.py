@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ with deferred():
     from classmark.index import query_language
     from classmark.workbench import project as projects
     from classmark.workbench.project import Project
-    from classmark.workbench.search import clicks, hits, links, rankers, runs
+    from classmark.workbench.search import clicks, hits, links, rankers, runs, spelling
     from classmark.workbench.search import index as indexing
     from classmark.workbench.search import search as searching
     from classmark.workbench.search import train_ranker as training
@@ -222,7 +223,12 @@ def search(
                 kernels_for(project, 0),
                 machines.started() as workers,
             ):
-                results = searching.search_in(project, query, wish, machines=workers)
+                opened = searching.ProjectIndex(project, memory=0)
+                results = searching.search_in(
+                    project, query, wish, opened, machines=workers
+                )
+                meant = spelling.did_you_mean(project, opened, query)
+                results = replace(results, meant=meant)
                 if results.hits and project.settings.search.is_logged(log):
                     results = searching.log_results(project, query, results, wish)
     except query_language.MalformedQuery as problem:
@@ -346,6 +352,8 @@ def _result_lines(results: SearchResults) -> Iterator[Text | str]:
             others = sum(parts.pop(term) for term in rest)
             more = {f"({len(rest)} others)": others} if rest else {}
             yield Text(parts_of(parts | more, "+.4f"), f"{BELOW}= ")
+    if results.meant:
+        yield from ("", Text(f"did you mean: {results.meant}", "  "))
     if results.note:
         yield from ("", Text(results.note, "  "))
     if results.impression is not None:

@@ -14,14 +14,19 @@ from classmark.arrays import Array, Bools, Floats, Ints, Rows, rows_from, stack,
 from classmark.examples.query import RelevanceQuery
 from classmark.measures.stopping import (
     PATIENCE,
+    PRIOR,
     Draws,
     Remaining,
-    bets,
+    Standing,
+    Totals,
     draws_in,
-    evidence,
+    draws_left,
+    dry_after,
+    forecasts,
     is_dry,
     missing_total,
     most_relevant,
+    refuted,
     remaining,
     require_share,
 )
@@ -30,6 +35,7 @@ from classmark.ranking import top
 from classmark.validation import Seed, generator, require_numbers
 
 SKIPPED = -1
+TARGETS = (0.8, 0.9, 0.95)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +51,7 @@ class StoppingRule:
     target: float = 0.95
     error: float = 0.05
     batch: int = 50
-    share: float = 0.1
+    share: float = 0.05
     patience: float = PATIENCE
 
     def __post_init__(self) -> None:
@@ -64,6 +70,21 @@ class ScreeningAnswer(NamedTuple):
     random: bool = False
 
 
+class StopForecast(NamedTuple):
+    """What a target asks for; more : about how many documents, 0 once it is proved."""
+
+    target: float
+    more: int
+
+
+class RecallPoint(NamedTuple):
+    """The recall after so many documents: as estimated, and as proved by now."""
+
+    read: int
+    estimated: float
+    proved: float
+
+
 @dataclass(frozen=True, slots=True)
 class ScreeningProgress:
     """The progress of a screening.
@@ -72,7 +93,8 @@ class ScreeningProgress:
     because of a random draw;  remaining : None before any draw;  recall_bound : with
     chance 1 − error, the recall is not below it, nor was it ever below its bound;
     chance : were the target missed, one would ever see this at most so often;  phase :
-    ``searching`` for likely ones, ``proving`` by random draws, or ``done``.
+    ``searching`` for likely ones, ``proving`` by random draws, or ``done``;  stops :
+    how much reading is left to several targets, the screening's own among them.
     """
 
     documents: int
@@ -86,6 +108,7 @@ class ScreeningProgress:
     recall_bound: float
     chance: float
     phase: str
+    stops: tuple[StopForecast, ...] = ()
 
     @property
     def unread(self) -> int:
@@ -196,9 +219,17 @@ class Reading:
     @cached_property
     def draws(self) -> Draws:
         """The random draws."""
-        rule = self.rule
-        flags = self.relevant, self.drawn
-        return draws_in(*flags, self.documents, rule.target, rule.patience)
+        return draws_in(self.relevant, self.drawn, self.documents)
+
+    @cached_property
+    def totals(self) -> Totals:
+        """How far each total of relevant documents is refuted."""
+        return refuted(self.draws, int(self.relevant.sum()), self.unread)
+
+    @property
+    def unread(self) -> int:
+        """How many documents nobody has answered."""
+        return len(self.read) - len(self)
 
     @cached_property
     def dry(self) -> bool:
@@ -213,15 +244,12 @@ class Reading:
         owed = math.floor(self.rule.share * (len(self.relevant) + count) + 1e-9)
         return min(max(owed - len(self.draws.hits), 0), count)
 
-    @cached_property
+    @property
     def chance(self) -> float:
         """Were the target missed, one would ever see this at most so often."""
-        n_relevant = int(self.relevant.sum())
-        least = missing_total(n_relevant, self.rule.target)
-        if least > n_relevant + len(self.read) - len(self):
-            return 0.0
-        theta = bets(self.draws, self.rule.target)
-        return min(1.0, math.exp(-evidence(self.draws, theta, least)))
+        least = missing_total(int(self.relevant.sum()), self.rule.target)
+        against = self.totals.evidence[self.totals.most >= least]
+        return min(1.0, math.exp(-float(against.min(initial=math.inf))))
 
     @property
     def stop(self) -> bool:
@@ -231,9 +259,11 @@ class Reading:
     def progress(self) -> ScreeningProgress:
         """Say where the screening stands."""
         rule, draws = self.rule, self.draws
-        n_relevant, unread = int(self.relevant.sum()), len(self.read) - len(self)
-        most = most_relevant(draws, n_relevant, unread, rule.error, rule.target)
+        n_relevant = int(self.relevant.sum())
+        most = most_relevant(self.totals, n_relevant, rule.error)
         going_on = "proving" if self.dry else "searching"
+        left = remaining(draws, n_relevant, self.unread) if len(draws.hits) else None
+        bound = n_relevant / most if most else 1.0
         return ScreeningProgress(
             self.documents,
             len(self.relevant),
@@ -242,11 +272,37 @@ class Reading:
             len(draws.hits),
             rule.target,
             rule.error,
-            remaining(draws, n_relevant, unread) if len(draws.hits) else None,
-            n_relevant / most if most else 1.0,
+            left,
+            bound,
             self.chance,
             "done" if self.stop else going_on,
+            self._stops(bound, left),
         )
+
+    def _stops(self, bound: float, left: Remaining | None) -> tuple[StopForecast, ...]:
+        targets = sorted({*TARGETS, self.rule.target})
+        return tuple(
+            StopForecast(
+                target, 0 if bound >= target - 1e-12 else self._more(target, left)
+            )
+            for target in targets
+        )
+
+    def _more(self, target: float, left: Remaining | None) -> int:
+        """About how many documents are to be read until a target is proved."""
+        rule, n_found = self.rule, int(self.relevant.sum())
+        hits, trials = (int(part[-1]) for part in forecasts(self.relevant, self.drawn))
+        missing = missing_total(n_found, target) - n_found
+        likely = int(np.count_nonzero(~self.drawn[len(self.drawn) + 1 - trials :]))
+        owed = dry_after(n_found, self.unread, target, rule.patience) - likely
+        search = min(max(math.ceil(owed), 0), self.unread)
+        expected = PRIOR * missing if left is None else left.estimate
+        if search:  # what is left then is what the likely ones did not find
+            expected = min(expected, PRIOR * missing)
+        standing = Standing(
+            self.draws, n_found, self.unread - search, hits, trials + search
+        )
+        return search + draws_left(standing, expected, target, rule.error)
 
     def _require_new(self, numbers: Ints) -> None:
         outside = (numbers < 0) | (numbers >= len(self.read))
@@ -259,7 +315,7 @@ class Reading:
             raise Mistake("documents: one of them was answered before: undo that first")
 
     def _forget(self) -> None:
-        for name in ("relevant", "drawn", "draws", "dry", "chance"):
+        for name in ("relevant", "drawn", "draws", "dry", "totals"):
             self.__dict__.pop(name, None)
 
 

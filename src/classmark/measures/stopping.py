@@ -3,15 +3,20 @@
 Somebody reads a collection of N documents for the relevant ones: mostly those that look
 relevant, and now and then one drawn at random from all that are unread. Were there ρ
 relevant in all and r of them found, such a draw would be relevant with chance
-p = (ρ − r)/n, n being how many are unread, whatever was read before and why. So for any
-bet θ ∈ [0, 1] chosen before the draw, the evidence against ρ,
+p = (ρ − r)/n, n being how many are unread, whatever was read before and why. Let q be a
+forecast of that chance, made before the draw. Then the evidence against ρ,
 
-    E(ρ) = Π over draws: θ if relevant, else (1 − θp)/(1 − p),
+    E(ρ) = Π over draws with q < p: q/p if relevant, else (1 − q)/(1 − p),
 
 is a product of fair bets if ρ is the truth: it ever reaches 1/α with chance at most α,
-however often one looks [Ville39] [WaudbyRamdas20]. E grows with ρ. Reading may stop
-when it is at least 1/α at the least ρ that would miss the target, as in the test of
-[CallaghanMullerHansen20], which this makes safe to look at after every answer.
+however often one looks [Ville39] [WaudbyRamdas20]. The totals not refuted so far hold
+the truth at all times together, so one reading proves every target, in the order in
+which they come, and the target may be changed while reading. Compare the test of
+[CallaghanMullerHansen20], which is meant for one look.
+
+No rule that holds for every collection can do with little: were m more relevant
+documents hidden anywhere, a reader of the share s of all would miss them with chance
+(1 − s)^m (``least_reading``).
 """
 
 from __future__ import annotations
@@ -70,23 +75,35 @@ def work_saved(relevant: ArrayLike, recall: float = 0.95) -> float:
     return (n - documents_read(relevant, recall)) / n - (1 - recall)
 
 
-PATIENCE = 1.0
+PATIENCE = 0.5
+PRIOR = 0.25
 _BLOCK = 1 << 12
-_EVERY = 128  # up to here every count has its place in the grid of `remaining`
+_EVERY = 128  # up to here every count has its place in the grid of totals
+_COARSE = 400
 
 
 class Draws(NamedTuple):
     """Documents drawn at random from all unread ones, in order; each of shape (m,).
 
     unread, n_found : unread documents, and relevant ones found, before the draw;
-    hits : whether it was relevant;  rounds : 0 where nothing is bet, else 1, 2, …: each
-    time the reading of likely documents had run dry, a new round of bets begins.
+    hits : whether it was relevant;  forecast : the chance of that, forecast before.
     """
 
     unread: Ints
     n_found: Ints
     hits: Bools
-    rounds: Ints
+    forecast: Floats
+
+
+class Totals(NamedTuple):
+    """How far totals of relevant documents are refuted; each of shape (g,).
+
+    least, most : of the totals of an interval;  evidence : ln E of none is below.
+    """
+
+    least: Ints
+    most: Ints
+    evidence: Floats
 
 
 class Remaining(NamedTuple):
@@ -122,44 +139,57 @@ def dry_after(n_found: int, unread: int, target: float, patience: float) -> floa
     return patience * unread / (missing_total(n_found, target) - n_found)
 
 
-def _missing(n_found: Ints, target: float) -> Floats:
-    """How many unread relevant documents, at least, would miss the target."""
-    return np.floor(n_found / target + 1e-9) + 1 - n_found
+def least_reading(n_relevant: int, target: float, error: float) -> float:
+    """Return the share of all documents that every rule reads at least, on average.
+
+    Let a rule stop with all R relevant documents of a collection found. With
+    m = ρ − R more hidden anywhere, ρ the least total that would miss the target, it
+    reads the same until it meets one, so it stops too early with chance (1 − s)^m on
+    average over where they are, s being the share it reads. Where the error is at most
+    α wherever they are, E(1 − s)^m ≤ α, and E s ≥ 1 − α^(1/m) by Jensen's inequality.
+
+    >>> [round(least_reading(40, target, 0.05), 2) for target in (0.8, 0.9, 0.95)]
+    [0.24, 0.45, 0.63]
+    """
+    missing = missing_total(n_relevant, target) - n_relevant
+    return 1.0 - math.pow(error, 1.0 / missing)
 
 
-def draws_in(
-    relevant: ArrayLike,
-    drawn: ArrayLike,
-    documents: int,
-    target: float = 0.95,
-    patience: float = PATIENCE,
-) -> Draws:
-    """Pick the random draws out of a reading.
+def draws_in(relevant: ArrayLike, drawn: ArrayLike, documents: int) -> Draws:
+    """Pick the random draws out of a reading, with a forecast of each.
 
     relevant, drawn : shape (t,), in reading order, whether each document was relevant,
     and whether it was drawn at random;  documents : how many there are in all.
 
-    >>> draws = draws_in([1, 0, 0, 1], [0, 0, 1, 1], documents=10, patience=0.1)
-    >>> draws.unread.tolist(), draws.n_found.tolist(), draws.rounds.tolist()
-    ([8, 7], [1, 1], [1, 1])
+    The forecast is (¼ + h)/(1 + l + m): since the last likely document that was
+    relevant, l likely ones were not, and m were drawn, h of these relevant. A draw is
+    taken to be no better than the likely ones were lately. Where that is wrong it costs
+    evidence, never the error rate.
+
+    >>> draws = draws_in([1, 0, 0, 1], [0, 0, 1, 1], documents=10)
+    >>> draws.unread.tolist(), draws.n_found.tolist(), draws.forecast.round(3).tolist()
+    ([8, 7], [1, 1], [0.125, 0.083])
     """
-    require_share("target", target)
     hit, random = np.asarray(relevant, bool), np.asarray(drawn, bool)
     if hit.shape != random.shape or hit.ndim != 1 or len(hit) > documents:
         raise Mistake(
             f"relevant and drawn have shapes {hit.shape} and {random.shape}: give one "
             f"flag each for every document read, at most {documents}"
         )
-    n_found = np.cumsum(hit) - hit
-    likely = np.cumsum(~random) - ~random
-    likely_hits = np.where(hit & ~random, np.arange(len(hit)), -1)
-    last = np.maximum.accumulate(np.concatenate([[-1], likely_hits]))[:-1]
+    hits, trials = forecasts(hit, random)
     unread = documents - np.arange(len(hit), dtype=np.int64)
-    since = likely - np.where(last < 0, 0, likely[last] + 1)
-    dry = (since >= patience * unread / _missing(n_found, target))[random]
-    rounds = np.zeros(int(random.sum()), np.int64)
-    rounds[dry] = np.unique(last[random][dry], return_inverse=True)[1] + 1
-    return Draws(unread[random], n_found[random], hit[random], rounds)
+    forecast = (PRIOR + hits[:-1]) / trials[:-1]
+    parts = unread, np.cumsum(hit) - hit, hit, forecast
+    return Draws(*(part[random] for part in parts))
+
+
+def forecasts(relevant: Bools, drawn: Bools) -> tuple[Ints, Ints]:
+    """Return h and 1 + l + m of the forecast before each document, and of the next."""
+    at = np.arange(len(relevant) + 1, dtype=np.int64)
+    likely = np.concatenate([[0], np.where(relevant & ~drawn, at[1:], 0)])
+    first = np.maximum.accumulate(likely)
+    sums = np.concatenate([[0], np.cumsum(relevant & drawn)])
+    return sums - sums[first], 1 + at - first
 
 
 def is_dry(
@@ -186,67 +216,112 @@ def is_dry(
     return since[0] >= enough and since[1] >= min(batch, enough)
 
 
-def bets(draws: Draws, target: float = 0.95) -> Floats:
-    """Return θ of each draw: hits over expected hits in its round so far, at most 1.
+def evidence(draws: Draws, least: ArrayLike, most: ArrayLike) -> Floats:
+    """Return a bound of ln E(ρ) from below over least ≤ ρ ≤ most, exact where equal.
 
-    θ = (¼ + hits)/(1 + Σ p), p at the least ρ that would miss the target by then: the
-    predictable plug-in of [WaudbyRamdas20]; 1, which risks nothing, outside of rounds.
-    Without a hit it costs an eighth more draws than a test with one look.
+    least, most : shape (g,). Misses speak the louder the greater ρ is, hits the less.
 
-    >>> draws = draws_in([1, 0, 0, 0], [0, 0, 1, 1], documents=10, patience=0.1)
-    >>> bets(draws).round(3).tolist()
-    [0.25, 0.222]
+    >>> draws = draws_in([1, 0, 0, 0], [0, 0, 1, 1], documents=10)
+    >>> evidence(draws, [3], [3]).round(3)  # ln (7/8)/(6/8) + ln (11/12)/(5/7)
+    array([0.404])
     """
-    chance = np.minimum(_missing(draws.n_found, target) / draws.unread, 1.0)
-    expected = np.cumsum(chance) - chance
-    hits: Ints = np.cumsum(draws.hits) - draws.hits
-    opens = np.diff(draws.rounds, prepend=0) != 0
-    first = np.maximum.accumulate(np.where(opens, np.arange(len(opens)), 0))
-    expected, hits = expected - expected[first], hits - hits[first]
-    return np.where(
-        draws.rounds > 0, np.minimum((0.25 + hits) / (1 + expected), 1), 1.0
-    )
+    low, high = np.asarray(least, np.int64), np.asarray(most, np.int64)
+    total = np.zeros(len(low))
+    for start in range(0, len(draws.hits), _BLOCK):
+        hits = draws.hits[start : start + _BLOCK]
+        for hit, totals in ((True, high), (False, low)):
+            at = start + np.flatnonzero(hits == hit)
+            unread, before = draws.unread[at, None], draws.n_found[at, None]
+            p = np.clip((totals - before) / unread, 0, 1)
+            total += _steps(draws.forecast[at, None], p, hit=hit).sum(axis=0)
+    return total
 
 
-def evidence(draws: Draws, bets: ArrayLike, total: int) -> float:
-    """Return ln E(ρ), the evidence against ``total`` relevant documents in all.
-
-    >>> draws = draws_in([1, 0, 0, 0], [0, 0, 1, 1], documents=10, patience=0.1)
-    >>> round(math.exp(evidence(draws, [0, 0], total=3)), 3)  # 1 / (6/8 · 5/7)
-    1.867
-    """
-    theta = np.asarray(bets, float)
-    risked = theta < 1
-    theta, hits = theta[risked], draws.hits[risked]
-    chance = np.clip((total - draws.n_found) / draws.unread, 0.0, 1.0)[risked]
+def _steps(q: Floats, p: Floats, *, hit: bool) -> Floats:
+    """The logarithm of a bet's outcome where it is made, q < p, else 0."""
     with np.errstate(divide="ignore"):
-        missed = np.log1p(-theta * chance) - np.log1p(-chance)
-        steps = np.where(hits, np.log(theta), missed)
-    return -math.inf if (steps == -math.inf).any() else float(steps.sum())
+        if hit:
+            return np.asarray(np.minimum(np.log(q) - np.log(p), 0.0))
+        return np.asarray(np.maximum(np.log1p(-q) - np.log1p(-p), 0.0))
 
 
-def most_relevant(
-    draws: Draws, n_found: int, unread: int, error: float, target: float
-) -> int:
+def refuted(draws: Draws, n_found: int, unread: int) -> Totals:
+    """Return how far each total above ``n_found`` is refuted.
+
+    >>> draws = draws_in([1] * 19 + [0] * 61, [0] * 30 + [1] * 50, 100)
+    >>> refuted(draws, n_found=19, unread=20).evidence[:3].round(2)
+    array([0.85, 2.12, 3.45])
+    """
+    counts = n_found + _grid(unread)
+    least, most = counts[:-1] + 1, counts[1:]
+    return Totals(least, most, evidence(draws, least, most))
+
+
+def _grid(unread: int) -> Ints:
+    """Counts from 0 to ``unread``, every one up to 128, and 400 more."""
+    small = np.arange(min(unread, _EVERY) + 1)
+    large = np.geomspace(_EVERY, max(unread, _EVERY), _COARSE).round()
+    counts = np.unique(np.concatenate([small, large[large <= unread]]))
+    return counts.astype(np.int64)
+
+
+def most_relevant(totals: Totals, n_found: int, error: float) -> int:
     """Return the greatest number of relevant documents that is not refuted.
 
-    The greatest ρ ≤ n_found + unread with E(ρ) < 1/error: with chance 1 − error never
-    below the truth, at whatever moment. n_found/ρ bounds the recall from below.
+    With chance 1 − error never below the truth, at whatever moment: n_found/ρ bounds
+    the recall from below.
 
-    >>> draws = draws_in([1] * 19 + [0] * 61, [0] * 30 + [1] * 50, 100, patience=0.1)
-    >>> most_relevant(draws, n_found=19, unread=20, error=0.05, target=0.95)
+    >>> draws = draws_in([1] * 19 + [0] * 61, [0] * 30 + [1] * 50, 100)
+    >>> most_relevant(refuted(draws, 19, 20), 19, error=0.05)
     21
     """
-    theta = bets(draws, target)
-    limit = -math.log(error)
-    low, high = n_found, n_found + unread
+    held = totals.most[totals.evidence < -math.log(error)]
+    return int(held.max(initial=n_found))
+
+
+class Standing(NamedTuple):
+    """Where a reading stands: its draws, and what the next one would be forecast from.
+
+    hits, trials : the next forecast is (¼ + hits)/trials.
+    """
+
+    draws: Draws
+    n_found: int
+    unread: int
+    hits: int
+    trials: int
+
+
+def draws_left(standing: Standing, left: float, target: float, error: float) -> int:
+    """Forecast how many more draws prove a target if ``left`` relevant ones are left.
+
+    The draws are taken to find their share, and bets to yield what they do on average.
+
+    >>> draws = draws_in([1] * 40 + [0] * 80, [0] * 100 + [1] * 20, 1000)
+    >>> standing = Standing(draws, 40, 880, 0, 81)
+    >>> [draws_left(standing, 0.0, target, 0.05) for target in (0.8, 0.9, 0.95)]
+    [218, 435, 609]
+    """
+    low, high = 0, standing.unread
     while low < high:
-        middle = (low + high + 1) // 2
-        if evidence(draws, theta, middle) < limit:
-            low = middle
+        middle = (low + high) // 2
+        if _growth(standing, left, target, middle) >= -math.log(error):
+            high = middle
         else:
-            high = middle - 1
+            low = middle + 1
     return low
+
+
+def _growth(standing: Standing, left: float, target: float, more: int) -> float:
+    """The evidence against missing the target after so many more draws."""
+    draws, n_found, unread, hits, trials = standing
+    share = min(left / max(unread, 1), 1.0)
+    least = missing_total(math.floor(n_found + share * more), target)
+    at = np.arange(more)
+    p = np.clip((least - n_found - share * at) / (unread - at), 0.0, 1.0)
+    q = (PRIOR + hits + share * at) / (trials + at)
+    on_average = share * _steps(q, p, hit=True) + (1 - share) * _steps(q, p, hit=False)
+    return float(evidence(draws, [least], [least])[0] + on_average.sum())
 
 
 def remaining(draws: Draws, n_found: int, unread: int, level: float = 0.9) -> Remaining:
@@ -261,9 +336,7 @@ def remaining(draws: Draws, n_found: int, unread: int, level: float = 0.9) -> Re
     >>> remaining(draws, n_found=45, unread=1000)
     Remaining(estimate=112, low=50, high=205, level=0.9)
     """
-    small = np.arange(min(unread, _EVERY) + 1)
-    large = np.geomspace(_EVERY, max(unread, _EVERY), 400).round()
-    counts = np.unique(np.concatenate([small, large[large <= unread]])).astype(np.int64)
+    counts = _grid(unread)
     middles = (counts[1:] + counts[:-1]) / 2
     widths = np.diff(np.concatenate([[-0.5], middles, [unread + 0.5]]))
     logs = np.log(widths) - 0.5 * np.log(counts + 0.5)

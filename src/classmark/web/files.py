@@ -26,8 +26,8 @@ from classmark.workbench.files import exporting, uploads
 from classmark.workbench.files.importing import put_document as put_content
 from classmark.workbench.files.uploads import FilePreview, Receiving, UploadedFile
 from classmark.workbench.meaning import compute_soon
+from classmark.workbench.search.desk_search import search_state
 from classmark.workbench.search.index import start_indexing
-from classmark.workbench.search.search import search_state
 from classmark.workbench.store.log import JudgedRecord
 from classmark.workbench.team.desk import Desk
 from classmark.workbench.team.jobs import RUNNING, Job

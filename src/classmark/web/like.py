@@ -15,6 +15,7 @@ from classmark.web import fields
 from classmark.web.guard.auth import Caller, Classifier, Reader
 from classmark.web.guard.errors import or_missing
 from classmark.web.render import page, redirect
+from classmark.workbench.deciding.together import category_named, label_all
 from classmark.workbench.examples import open_searches, searches
 from classmark.workbench.examples.example_search import ScoreReasons, SearchView
 from classmark.workbench.examples.like import SearchStart, ids_of
@@ -25,6 +26,7 @@ from classmark.workbench.examples.searches import (
     SearchSummary,
 )
 from classmark.workbench.files.exporting import kept_until_sent
+from classmark.workbench.team import plots
 from classmark.workbench.team.desk import Desk
 
 pages = APIRouter(prefix="/like")
@@ -152,6 +154,65 @@ def search_page(me: Reader, number: int, k: int = open_searches.SHOWN) -> HTMLRe
         return page(me, HERE, "like_reading.html", desk=me.desk)
 
 
+@pages.post("/{number}/target")
+def target_form(
+    me: Classifier, number: int, target: Annotated[float, Form()]
+) -> Response:
+    """Aim a screening at another share, in percent."""
+    open_searches.set_target(me.desk, number, target / 100)
+    return redirect(f"/like/{number}", saved=f"aims at {target:g} %")
+
+
+@pages.post("/{number}/manage")
+def manage_form(
+    me: Classifier,
+    number: int,
+    act: Annotated[open_searches.ManageAct, Form()],
+    name: Annotated[str, Form(max_length=200)] = "",
+) -> Response:
+    """Rename, delete or restore a saved search."""
+    name = open_searches.manage(me.desk, number, act, name)
+    back = f"/like/{number}" if act == "rename" else "/like"
+    return redirect(back, saved=f"{act}d: {name}")
+
+
+@pages.get("/{number}/answered")
+def answered_page(
+    me: Reader, number: int, show: open_searches.AnswerFilter = "relevant"
+) -> HTMLResponse:
+    """The documents that were answered so."""
+    ranking = open_searches.answered(me.desk, number, show)
+    return page(
+        me, HERE, "like_answered.html", title=ranking.search, ranking=ranking,
+        number=number, show=show, shows=open_searches.SHOWS,
+    )  # fmt: skip
+
+
+@pages.get("/{number}/answered{ending}")
+def answered_file(
+    me: Reader, number: int, ending: str, show: open_searches.AnswerFilter = "relevant"
+) -> FileResponse:
+    """What a filter of the answers shows, as a file."""
+    if ending not in ENDINGS[:-1]:
+        raise Mistake(f"answered{ending}: use {', '.join(ENDINGS[:-1])}")
+    return _answered_file(me.desk, number, show, f"{show}{ending}")
+
+
+@pages.post("/{number}/label")
+def label_form(
+    me: Classifier,
+    number: int,
+    label: Annotated[str, Form(max_length=1000)],
+    show: Annotated[open_searches.AnswerFilter, Form()] = "relevant",
+) -> Response:
+    """Put the documents that were answered so into a category, as one group."""
+    hits = open_searches.answered(me.desk, number, show).hits
+    category = category_named(me.desk, label)
+    done = label_all(me.desk, [hit.id for hit in hits], category, me.name)
+    saved = f"{done.name}: {done.labelled} labelled, #{done.number} undoes it"
+    return redirect(f"/like/{number}/answered", show=show, saved=saved)
+
+
 @pages.post("/{number}/{act}")
 def act_form(
     me: Classifier,
@@ -205,7 +266,8 @@ def _form(
 ) -> HTMLResponse:
     return page(
         me, HERE, "like.html", methods=METHODS, form=form, wrong=wrong,
-        searches=searches.summaries(me.desk.store), **options,
+        searches=searches.summaries(me.desk.store),
+        deleted=searches.deleted_searches(me.desk.store), **options,
     )  # fmt: skip
 
 
@@ -214,9 +276,13 @@ def _shown(
 ) -> HTMLResponse:
     k = min(max(k, 1), 200)
     basket = open_searches.show(me.desk, number, k)
+    plot = None
+    if basket.curve:
+        all_ = basket.curve[-1].read + basket.documents
+        plot = plots.recall(basket.curve, basket.stops, all_)
     return page(
         me, HERE, "like_search.html", title=basket.name, basket=basket, k=k,
-        wrong=wrong, **options,
+        wrong=wrong, plot=plot, **options,
     )  # fmt: skip
 
 
@@ -227,6 +293,19 @@ def _ids_in(desk: Desk, text: str) -> list[str]:
 def _file(desk: Desk, number: int, name: str, kind: str | None = None) -> FileResponse:
     path, remove = kept_until_sent(
         desk, name, lambda path: open_searches.write_hits(desk, number, path)
+    )
+    return fields.sent_once(path, remove, kind)
+
+
+def _answered_file(
+    desk: Desk,
+    number: int,
+    show: open_searches.AnswerFilter,
+    name: str,
+    kind: str | None = None,
+) -> FileResponse:
+    path, remove = kept_until_sent(
+        desk, name, lambda path: open_searches.write_answered(desk, number, show, path)
     )
     return fields.sent_once(path, remove, kind)
 
@@ -243,7 +322,7 @@ def search_named(
 ) -> int:
     """The number of a search that there is, or 404."""
     with or_missing():
-        searches.search_by_number(request.app.state.desk.store, number)
+        searches.listed_search(request.app.state.desk.store, number)
     return number
 
 
@@ -311,7 +390,8 @@ fields.answer(
 
     words : the learned query, its heaviest words;  meaning : the share of the query
     that vectors of meaning have, 0 for words alone;  told : how far it is;  advice :
-    whether to go on;  stop : it may stop.
+    whether to go on;  stop : it may stop;  stops : of a screening, about how many more
+    are to be read to prove each share;  curve : its recall so far.
     """,
     found=Annotated[list[Candidate], Field(validation_alias="hits")],
     told=Annotated[list[str], Field(validation_alias="status")],
@@ -389,6 +469,66 @@ def screen(me: Classifier, number: SearchNumber, top: fields.Top = 20) -> Search
     return open_searches.show(
         me.desk, open_searches.screen(me.desk, me.name, number), top
     )
+
+
+class TargetBody(fields.Body):
+    """The share of the relevant documents that is wanted from now on."""
+
+    target: Annotated[float, Field(gt=0, lt=1)]
+
+
+@api.put("/like/{number}/target", responses=THERE)
+def target(
+    me: Classifier, number: SearchNumber, body: TargetBody, top: fields.Top = 20
+) -> SearchView:
+    """Aim a screening at another share; what was proved stays proved."""
+    open_searches.set_target(me.desk, number, body.target)
+    return open_searches.show(me.desk, number, top)
+
+
+class RenameBody(fields.Body):
+    """The name that a search is to have."""
+
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+
+
+@api.patch("/like/{number}", responses=THERE)
+def rename(me: Classifier, number: SearchNumber, body: RenameBody) -> SearchView:
+    """Give a saved search another name."""
+    open_searches.manage(me.desk, number, "rename", body.name)
+    return open_searches.show(me.desk, number)
+
+
+@api.delete("/like/{number}", status_code=204, responses=fields.MISSING)
+def delete(me: Classifier, number: SearchNumber) -> None:
+    """Delete a saved search; its answers stay, so that it can be restored."""
+    open_searches.manage(me.desk, number, "delete")
+
+
+@api.post("/like/{number}/restore", responses=THERE)
+def restore(
+    me: Classifier, number: Annotated[int, Path(ge=0, le=fields.LARGEST)]
+) -> SearchView:
+    """Restore a search that was deleted."""
+    with or_missing():
+        searches.search_by_number(me.desk.store, number)
+    open_searches.manage(me.desk, number, "restore")
+    return open_searches.show(me.desk, number)
+
+
+@api.get(
+    "/like/{number}/answered",
+    response_class=FileResponse,
+    responses=fields.FILE | READING,
+)
+def answered(
+    me: Reader,
+    number: SearchNumber,
+    show: open_searches.AnswerFilter = "relevant",
+    form: Ending = "csv",
+) -> FileResponse:
+    """The documents that were answered so, as a file."""
+    return _answered_file(me.desk, number, show, f"{show}.{form}", fields.BYTES)
 
 
 @api.get(

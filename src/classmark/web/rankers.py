@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Form, Path, Query
@@ -17,7 +17,8 @@ from classmark.web.render import fragment, page, redirect
 from classmark.web.settings import STARTED
 from classmark.workbench.results import Table
 from classmark.workbench.search import links, rankers
-from classmark.workbench.search.search import MODELS, search_state
+from classmark.workbench.search.desk_search import search_state
+from classmark.workbench.search.search import MODELS
 from classmark.workbench.team.desk import Desk
 from classmark.workbench.team.jobs import Job
 
@@ -127,6 +128,23 @@ def train_form(me: Admin, form: Annotated[TrainForm, Form()]) -> Response:
         force=form.force,
     )
     _start_training(me, wish)
+    return redirect(HERE)
+
+
+class CompareForm(BaseModel):
+    """Rankers to measure side by side, and the judged queries, as a form has them."""
+
+    rankers: list[RankerNumber] = Field(default_factory=list, max_length=20)
+    queries: fields.Text
+    qrels: fields.Text
+
+
+@pages.post("/compare")
+def compare_form(me: Admin, form: Annotated[CompareForm, Form()]) -> Response:
+    """Have rankers measured on judged queries."""
+    if not form.rankers:
+        raise Mistake("no ranker is chosen: tick those to compare")
+    _start_comparing(me, form.queries, form.qrels, form.rankers)
     return redirect(HERE)
 
 
@@ -296,12 +314,7 @@ def put_in_service(me: Admin, body: ServiceBody) -> ServiceAnswer:
 @api.post("/rankers/evaluate", responses=fields.MISSING, **STARTED)
 def compare_rankers(me: Admin, body: CompareBody) -> Job:
     """Measure rankers on judged queries that none of them learned from."""
-    from classmark.workbench.search.train_ranker import start_comparing
-
-    judgments = _judgments(body.queries, body.qrels)
-    for number in body.rankers:
-        _ranker_named(me.desk, number)
-    return start_comparing(me.desk, judgments, body.rankers, me.name)
+    return _start_comparing(me, body.queries, body.qrels, body.rankers)
 
 
 @api.get("/rankers/{number}", responses=fields.MISSING, response_model=RankerReport)
@@ -338,6 +351,17 @@ def _judgments(queries: Any, qrels: Any) -> Judgments:
     from classmark.workbench.search.tune import judgments_of
 
     return judgments_of(queries, qrels)
+
+
+def _start_comparing(
+    me: Caller, queries: Any, qrels: Any, numbers: Sequence[int]
+) -> Job:
+    from classmark.workbench.search.train_ranker import start_comparing
+
+    judgments = _judgments(queries, qrels)
+    for number in numbers:
+        _ranker_named(me.desk, number)
+    return start_comparing(me.desk, judgments, list(numbers), me.name)
 
 
 def _start_training(me: Caller, wish: TrainRankerBody) -> Job:

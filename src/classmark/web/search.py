@@ -4,29 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Annotated
-from urllib.parse import quote
+from urllib.parse import parse_qsl, quote
 
 from fastapi import APIRouter, Form, Query
 from fastapi.responses import HTMLResponse, RedirectResponse
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 from starlette.background import BackgroundTask
 
 from classmark.problems import Mistake
 from classmark.web import fields
 from classmark.web.guard.auth import Classifier, Reader
-from classmark.web.render import fragment, page, redirect
+from classmark.web.render import address, fragment, page, redirect
+from classmark.workbench.deciding.decide import undo_for
+from classmark.workbench.deciding.together import (
+    AT_ONCE,
+    GroupLabelled,
+    category_named,
+    label_all,
+)
 from classmark.workbench.search.clicks import log_click
+from classmark.workbench.search.desk_search import (
+    DEEPEST,
+    MOST_HITS,
+    SearchState,
+    all_answers,
+    search_desk,
+    search_state,
+    warm_index,
+)
+from classmark.workbench.search.filters import Facet, SearchFilters, Shows
 from classmark.workbench.search.index import JOB, start_indexing
 from classmark.workbench.search.search import (
     FEEDBACK,
     MODELS,
-    MOST_HITS,
     QueryOptions,
     SearchResults,
-    SearchState,
-    search_desk,
-    search_state,
-    warm_index,
 )
 from classmark.workbench.team.jobs import DONE
 
@@ -35,6 +47,11 @@ api = fields.calls("search")
 HERE = "Search"
 Short = Annotated[str, Field(max_length=100, pattern=fields.NO_NUL)]
 FormText = Annotated[str, Form()]
+FILTERS = ("category", "show", "since", "until", "field")
+SHOW_WORDS: dict[Shows, str] = {
+    "all": "decided or not", "decided": "decided", "undecided": "not decided",
+    "aside": "set aside",
+}  # fmt: skip
 
 
 class SearchAddress(BaseModel):
@@ -48,25 +65,58 @@ class SearchAddress(BaseModel):
     prior: str = ""
     ranker: str = ""
     hybrid: str = ""
+    category: str = Field("", max_length=1000)
+    show: Shows = "all"
+    since: str = Field("", max_length=10)
+    until: str = Field("", max_length=10)
+    field: str = Field("", max_length=200)
     k: int = Field(10, ge=1, le=MOST_HITS)
+    page: int = Field(1, ge=1, le=DEEPEST)
+
+    def filters(self) -> SearchFilters:
+        """Which documents may be answers."""
+        return SearchFilters(
+            self.category, self.show, self.since, self.until, self.field
+        )
 
     def as_options(self) -> QueryOptions:
         """The same, as the workbench takes it."""
         return QueryOptions(
             self.model or None, tuple(self.set.split()), self.k, self.feedback or None,
             self.prior or None, False, tuple(self.weights.split()), self.ranker or None,
-            self.hybrid or None,
+            self.hybrid or None, self.filters(), self.page,
         )  # fmt: skip
 
     @property
     def has_options(self) -> bool:
-        """Whether more than words are asked for."""
-        return bool(self.model_dump(exclude={"q", "hybrid"}, exclude_defaults=True))
+        """Whether more than words and filters are asked for."""
+        plain = {"q", "hybrid", "page", *FILTERS}
+        return bool(self.model_dump(exclude=plain, exclude_defaults=True))
+
+    @property
+    def has_filters(self) -> bool:
+        """Whether some documents may not be answers."""
+        return bool(self.model_dump(include=set(FILTERS), exclude_defaults=True))
+
+    @property
+    def chosen(self) -> dict[str, str]:
+        """What is not as it begins, as an address has it."""
+        values = self.model_dump(exclude_defaults=True)
+        return {name: str(value) for name, value in values.items()}
+
+    def at(self, **changes: object) -> str:
+        """The address of this search with some of it changed, on its first page."""
+        changed = self.model_copy(update={"page": 1, **changes})
+        return address("/search", **changed.chosen)
 
 
 @pages.get("")
-def search_page(me: Reader, query: Annotated[SearchAddress, Query()]) -> HTMLResponse:
-    """Find documents, best first."""
+def search_page(
+    me: Reader,
+    query: Annotated[SearchAddress, Query()],
+    labelled: Annotated[int, Query(ge=0, le=fields.LARGEST)] = 0,
+) -> HTMLResponse:
+    """Find documents, best first; labelled : the act that has just labelled some."""
     hits, wrong, job = None, "", me.desk.jobs.last(JOB)
     standing = search_state(me.desk)
     if query.q.strip() and standing.ready:
@@ -74,14 +124,58 @@ def search_page(me: Reader, query: Annotated[SearchAddress, Query()]) -> HTMLRes
             hits = search_desk(me.desk, query.q, query.as_options(), me.name)
         except Mistake as mistake:
             wrong = str(mistake)
+    named = me.desk.categories.get(query.category)
     return page(
         me, HERE, "search.html", title=query.q or HERE, query=query, hits=hits,
-        wrong=wrong, standing=standing, models=MODELS,
-        feedbacks=FEEDBACK,
+        wrong=wrong, standing=standing, models=MODELS, deepest=DEEPEST,
+        feedbacks=FEEDBACK, shows=SHOW_WORDS, labelled=labelled,
+        category_name=query.category if named is None else named.name,
         job=None if job is None or job.state == DONE else job,
         status_code=400 if wrong else 200,
         background=None if query.q else BackgroundTask(warm_index, me.desk),
     )  # fmt: skip
+
+
+class LabelForm(BaseModel):
+    """Documents of a list, the category that they get, and the list's address."""
+
+    ticked: list[str] = Field(default_factory=list)
+    label: str = ""
+    everything: bool = False
+    back: str = Field("", max_length=10_000)
+
+
+@pages.post("/label")
+def label_form(me: Classifier, form: Annotated[LabelForm, Form()]) -> RedirectResponse:
+    """Put the ticked documents, or all that were found, into a category."""
+    query, ids = _search_at(form.back), form.ticked
+    if form.everything:
+        ids = all_answers(me.desk, query.q, query.filters(), AT_ONCE)
+    done = label_all(me.desk, ids, category_named(me.desk, form.label), me.name)
+    more = f", {done.had} had it" if done.had else ""
+    saved = f"{done.name}: {done.labelled} labelled{more}"
+    return redirect("/search", **query.chosen, labelled=str(done.number), saved=saved)
+
+
+@pages.post("/undo")
+def undo_form(
+    me: Classifier,
+    number: Annotated[int, Form(ge=1, le=fields.LARGEST)],
+    back: FormText = "",
+) -> RedirectResponse:
+    """Take back what labelled many documents at once."""
+    saved = undo_for(me.desk, me.name, number)
+    query = _search_at(back)
+    return redirect("/search", **query.chosen, saved=f"taken back: {saved.said}")
+
+
+def _search_at(back: str) -> SearchAddress:
+    """The search of an address, as ``SearchAddress.at`` wrote it."""
+    values = dict(parse_qsl(back.partition("?")[2]))
+    try:
+        return SearchAddress.model_validate(values)
+    except ValidationError as error:
+        raise Mistake("the list's address cannot be read: search again") from error
 
 
 @pages.get("/jobs")
@@ -131,6 +225,14 @@ class SearchBody(fields.Body):
         description="meaning beside words: no, auto, weight, ranks, or what it counts",
         examples=["2"],
     )
+    page: Annotated[int, Field(ge=1, le=DEEPEST)] = 1
+    category: Annotated[str, Field(max_length=1000, pattern=fields.NO_NUL)] = Field(
+        "", description="answers are in it or below"
+    )
+    show: Shows = "all"
+    since: Short = Field("", description="the first date", examples=["2024-05-01"])
+    until: Short = Field("", description="the last date", examples=["2024"])
+    field: Short = Field("", description="where the words must stand")
 
 
 class Piece(fields.CallAnswer):
@@ -162,12 +264,18 @@ class Hit(fields.CallAnswer):
     rest: float
     words: float | None
     meaning: float | None
+    labels: list[tuple[str, str]] = Field(description="its categories, id and name")
+
+
+fields.answer(Facet)
 
 
 class Hits(fields.CallAnswer, of=SearchResults):
     """What was found; impression : its number in the log, null: nothing is kept.
 
-    meaning : whether it counted beside words.
+    meaning : whether it counted beside words;  total : of all documents that the query
+    describes and the filters leave;  facets : their categories;  meant : the query as
+    it may be meant, empty where its words are there.
     """
 
     hits: list[Hit]
@@ -175,6 +283,9 @@ class Hits(fields.CallAnswer, of=SearchResults):
     impression: int | None
     ranker: int | None
     meaning: bool
+    total: int | None
+    facets: list[Facet]
+    meant: str
 
 
 @api.post("/search")
@@ -183,9 +294,31 @@ def search(me: Reader, body: SearchBody) -> SearchResults:
     options = QueryOptions(
         body.model, _typed(body.parameters), body.top, body.feedback, body.prior,
         weights=_typed(body.weights), ranker=body.ranker,
-        hybrid=body.hybrid,
+        hybrid=body.hybrid, page=body.page,
+        filters=SearchFilters(
+            body.category, body.show, body.since, body.until, body.field
+        ),
     )  # fmt: skip
     return search_desk(me.desk, body.query, options, me.name)
+
+
+class LabelBody(fields.Body):
+    """Documents, and the category that they get together."""
+
+    documents: fields.Ids
+    category: fields.Id
+
+
+fields.answer(GroupLabelled)
+
+
+@api.post("/label", responses=fields.MISSING)
+def label(me: Classifier, body: LabelBody) -> GroupLabelled:
+    """Put documents into a category as one group, which one undo takes back."""
+    for document in body.documents:
+        fields.require_document(me.desk, document)
+    category = category_named(me.desk, body.category)
+    return label_all(me.desk, body.documents, category, me.name)
 
 
 @api.post("/click", status_code=204)

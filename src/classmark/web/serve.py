@@ -53,7 +53,8 @@ FIRST_PAGE = 0.3  # seconds that belong to whoever opens the first page
 SWITCH = 0.001  # seconds a thread may compute while others wait to answer
 FEATURES = (  # the busiest first: a request is compared with every route before its own
     "decide", "inbox", "reports", "taxonomy", "like", "search", "history", "progress",
-    "files", "settings", "meaning", "rankers", "people", "events", "annif",
+    "evaluation", "pasted", "files", "settings", "meaning", "rankers", "people",
+    "events", "annif",
 )  # fmt: skip
 ROUTERS = [
     router

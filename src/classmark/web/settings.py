@@ -16,7 +16,7 @@ from classmark.web import fields
 from classmark.web.guard.auth import Admin, Classifier, Reader
 from classmark.web.guard.errors import or_missing
 from classmark.web.render import THEMES, fragment, page, redirect, with_cookie
-from classmark.workbench.project import Project, info
+from classmark.workbench.project import info
 from classmark.workbench.settings import SECTIONS
 from classmark.workbench.settings_form import FormField, form_fields
 from classmark.workbench.team.jobs import WORKS, Job, start_work
@@ -269,7 +269,7 @@ def index(me: Admin) -> Job:
 @work_api.post("/rebuild", **STARTED)
 def rebuild(me: Admin) -> Job:
     """Learn the whole log again, and compare."""
-    return me.desk.jobs.start("rebuild", _rebuilt, me.name)
+    return start_work(me.desk, "rebuild", me.name)
 
 
 @work_api.get("/jobs", response_model=JobsAnswer)
@@ -283,10 +283,3 @@ def read_job(me: Reader, number: Annotated[int, Path(ge=0, le=fields.LARGEST)]) 
     """How far a job is, and what came of it."""
     with or_missing():
         return me.desk.jobs.get(number)
-
-
-def _rebuilt(project: Project) -> str:
-    from classmark.workbench.learning.rebuild import rebuild as rebuild_model
-
-    table = rebuild_model(project)
-    return ", ".join(f"{k} {v}" for row in table.rows for k, v in row.items())

@@ -6,7 +6,7 @@ import pytest
 
 from classmark.workbench.deciding.decide import Decision, decide_on
 from classmark.workbench.examples.searches import current_marks, search_by_number
-from classmark.workbench.search.index import start_indexing
+from classmark.workbench.search.index import index_project, start_indexing
 
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>\"'>"
 
@@ -216,7 +216,7 @@ def test_search_open_and_find_more(page, served):
     page.wait_for_url("**/decide/*")
     page.go_back()
     page.locator("input[name=ticked]").first.press("Space")
-    page.get_by_role("button", name="More like the ticked ones").press("Enter")
+    page.get_by_role("button", name="More like these").press("Enter")
     page.wait_for_url("**/like/1**")
     assert said(served) == {ids[0]: "example"}
 
@@ -280,3 +280,59 @@ def test_nothing_is_wider_than_the_window(served, page, width):
         page.goto(address)
         wide = "document.getElementById('main').scrollWidth - innerWidth"
         assert page.evaluate(wide) <= 0, address
+
+
+def test_a_screening_is_aimed_at_a_lower_share(page):
+    go_for_nearly_all(page)
+    row = page.locator(".stops tr", has_text="80 %")
+    row.get_by_role("button", name="aim at it").press("Enter")
+    page.locator(".stops tr[aria-current]", has_text="80 %").wait_for()
+    assert page.locator("figure#recall svg").is_visible()
+    assert "about" in page.locator(".stops tr", has_text="95 %").inner_text()
+
+
+def test_a_saved_search_is_renamed_deleted_and_restored(page):
+    begin(page)
+    page.get_by_text("Rename or delete").press("Enter")
+    page.get_by_label("Name of the search").fill("hives")
+    page.get_by_role("button", name="Rename").press("Enter")
+    page.get_by_role("heading", name="hives").wait_for()
+    page.get_by_text("Rename or delete").press("Enter")
+    page.get_by_role("button", name="Delete").press("Enter")
+    page.get_by_text("Deleted searches: 1").press("Enter")
+    page.get_by_role("button", name="Restore").press("Enter")
+    page.get_by_role("link", name="hives").press("Enter")
+    page.get_by_role("heading", name="hives").wait_for()
+
+
+def test_hits_are_filtered_labelled_together_and_taken_back(page, served):
+    index_project(served.desk)
+    before = dict(served.desk.state.labels)
+    page.goto("/search?q=honney")
+    page.get_by_role("link", name="honey", exact=True).press("Enter")
+    page.wait_for_url("**/search?q=honey")
+    page.locator(".facets a").first.press("Enter")
+    page.wait_for_url("**category=**")
+    assert page.locator("details[open] select[name=show]").is_visible()
+    title = served.desk.store.document(served.desk.state.waiting[0]).title
+    words = "+".join(word for word in title.split() if word.isalpha())
+    page.goto(f"/search?q={words}&show=undecided")
+    found = page.locator("input[name=ticked]").count()
+    assert found
+    page.locator("input[name=ticked]").first.press("Space")
+    page.locator("input[name=label]").fill("Insects and bees")
+    page.get_by_role("button", name="Label the selected").press("Enter")
+    page.get_by_text("The documents were labelled together.").wait_for()
+    now = served.desk.state.follow(served.desk.store).labels
+    assert len(now) == len(before) + 1
+    assert page.locator("input[name=ticked]").count() == found - 1
+    page.get_by_role("button", name="Undo").press("Enter")
+    page.get_by_text("taken back").wait_for()
+    assert served.desk.state.follow(served.desk.store).labels == before
+
+
+def test_a_pasted_text_gets_categories(page):
+    page.goto("/suggest")
+    page.get_by_label("Text").fill("smoke calms the bees of a hive")
+    page.get_by_role("button", name="Suggest").press("Enter")
+    page.get_by_role("link", name="Insects and bees").wait_for()

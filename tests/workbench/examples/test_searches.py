@@ -16,8 +16,13 @@ from classmark.workbench.examples.searches import (
     begin_search,
     change_settings,
     current_marks,
+    delete_search,
+    deleted_searches,
     list_searches,
+    listed_search,
     open_search,
+    rename_search,
+    restore_search,
     search_by_number,
     undo_marks,
 )
@@ -183,3 +188,35 @@ def test_a_search_is_read_without_the_others(store, monkeypatch):
             search_by_number(store, number)
     with pytest.raises(Mistake, match="no search 'all'"):
         open_search(store, "all")
+
+
+def test_a_search_is_renamed_to_a_name_that_is_new(store):
+    first, second = begin_search(store, "first"), begin_search(store, "second")
+    assert rename_search(store, first, " bees ").name == "bees"
+    assert open_search(store, "bees").number == first.number
+    for name, words in (("second", "already"), (" ", "needs a name"), ("a\nb", "line")):
+        with pytest.raises(Mistake, match=words):
+            rename_search(store, search_by_number(store, first.number), name)
+    assert rename_search(store, second, "second") == second
+
+
+def test_a_deleted_search_is_off_the_list_and_comes_back_with_its_answers(store):
+    search = begin_search(store, "bees", who="eve")
+    add_marks(store, search, [Mark("d1", "example"), Mark("d2", "no")], "eve")
+    delete_search(store, search)
+    assert list_searches(store) == []
+    with pytest.raises(Mistake, match="there is no search 'bees'"):
+        open_search(store, "bees")
+    with pytest.raises(Mistake, match="deleted"):
+        listed_search(store, search.number)
+    with pytest.raises(Mistake, match="deleted already"):
+        delete_search(store, search_by_number(store, search.number))
+    (gone,) = deleted_searches(store)
+    assert gone.settings["deleted"] == "bees"
+    restored = restore_search(store, gone)
+    assert restored.name == "bees"
+    assert [each.name for each in list_searches(store)] == ["bees"]
+    assert deleted_searches(store) == []
+    assert held(store, restored) == {"d1": "example", "d2": "no"}
+    with pytest.raises(Mistake, match="is not deleted"):
+        restore_search(store, restored)

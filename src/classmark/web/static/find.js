@@ -83,7 +83,7 @@ async function send(form, button) {
 
 document.addEventListener("submit", (event) => {
   const form = event.target;
-  if (!live() || !live().contains(form) || form.action.endsWith("/screen")) return;
+  if (!live() || !live().contains(form) || /\/(screen|manage)$/.test(form.action)) return;
   event.preventDefault();
   send(form, event.submitter);
 });

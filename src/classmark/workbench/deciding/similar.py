@@ -14,10 +14,11 @@ from classmark.problems import Mistake
 from classmark.ranking import top
 from classmark.workbench.deciding.decide import Decision, decide
 from classmark.workbench.deciding.queue import queue
+from classmark.workbench.deciding.together import repeat_for
 from classmark.workbench.examples.open_searches import AT_ONCE, BeingRead
 from classmark.workbench.examples.vectors import vectors_of
 from classmark.workbench.results import Cell, Logged, Table
-from classmark.workbench.store.log import Act, whoami
+from classmark.workbench.store.log import whoami
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project
@@ -89,16 +90,7 @@ def decide_group(
         waiting = {d.id for d in store.undecided()}
         others = [id_ for id_ in group if id_ in waiting]
         first, note = decide(project, document, decision, who=who), decision.note
-        entries = list(store.log(after=min(first.numbers) - 1))
-        numbers = [
-            store.append(
-                Act(id_, entry.act, None, entry.grade, note=note, within=entry.seq),
-                who,
-                entry.numbers,
-            )
-            for entry in entries
-            for id_ in others
-        ]
+        numbers = repeat_for(store, first, others, note, who)
     act = f"{first.said} ({_named(others)})" if others else first.said
     return Logged((*first.numbers, *numbers), act)
 

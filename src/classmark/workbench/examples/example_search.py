@@ -14,12 +14,19 @@ from numpy.typing import NDArray
 from classmark.arrays import Floats, Ints, Rows, stack
 from classmark.examples.problem import some
 from classmark.examples.query import ExampleQuery
+from classmark.examples.screening import RecallPoint, StopForecast
 from classmark.formats.records import Record
 from classmark.problems import Mistake, worded
 from classmark.ranking import top
 from classmark.validation import require_k
 from classmark.workbench.examples import searches
-from classmark.workbench.examples.searches import FOR, Mark, MarkAct, StoredSearch
+from classmark.workbench.examples.searches import (
+    FOR,
+    BasketItem,
+    Mark,
+    MarkAct,
+    StoredSearch,
+)
 from classmark.workbench.examples.vectors import (
     AnyVectors,
     rows_of_texts,
@@ -124,18 +131,6 @@ class ScoreReasons:
         return any(part.term == MEANING for part in self.parts)
 
 
-class BasketItem(NamedTuple):
-    """An example of a search.
-
-    act : example, yes, no, skip, or ``own``: a text that is no document, its name the
-    id.
-    """
-
-    id: str
-    title: str
-    act: str
-
-
 @dataclass(frozen=True, slots=True)
 class SearchView:
     """A search by example as it is shown to people.
@@ -144,7 +139,8 @@ class SearchView:
     from;  words : the heaviest of the query, of ``terms`` in all;  documents : how many
     are ranked;  status : how far it is, a line each;  advice : whether to go on;
     stop : it may stop;  version : the last mark that is in it;  meaning : its share of
-    the query, 0 for words alone.
+    the query, 0 for words alone;  target, stops, curve : of a screening, the share
+    wanted, how much is to be read to several shares, and the recall so far.
     """
 
     number: int
@@ -163,6 +159,9 @@ class SearchView:
     notes: tuple[str, ...] = ()
     version: int = 0
     meaning: float = 0.0
+    target: float | None = None
+    stops: tuple[StopForecast, ...] = ()
+    curve: tuple[RecallPoint, ...] = ()
 
 
 class Explainer:

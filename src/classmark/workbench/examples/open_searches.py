@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock, RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from classmark.examples.screening import StoppingRule
 from classmark.problems import Mistake
@@ -20,7 +20,11 @@ from classmark.workbench.examples.like import (
     export_ranking,
     export_weights,
 )
-from classmark.workbench.examples.screening import ScreeningSearch
+from classmark.workbench.examples.screening import (
+    ScreeningSearch,
+    change_target,
+    marked_documents,
+)
 from classmark.workbench.examples.searches import Mark, MarkAct, StoredSearch
 from classmark.workbench.examples.vectors import (
     rows_of_texts,
@@ -31,7 +35,11 @@ from classmark.workbench.examples.vectors import (
 from classmark.workbench.search.search import ProjectIndex
 
 if TYPE_CHECKING:
-    from classmark.workbench.examples.example_search import ScoreReasons, SearchView
+    from classmark.workbench.examples.example_search import (
+        ExampleRanking,
+        ScoreReasons,
+        SearchView,
+    )
     from classmark.workbench.examples.vectors import DocumentVectors
     from classmark.workbench.project import Project
     from classmark.workbench.team.desk import Desk
@@ -45,6 +53,14 @@ SHOWN = 20
 BEHIND = "documents came that are not ranked yet: they are being read"
 LONGEST = 200_000  # letters of a text of one's own
 ACTS = ("example", "yes", "no", "skip")
+ManageAct = Literal["rename", "delete", "restore"]
+AnswerFilter = Literal["relevant", "rejected", "skipped", "answered"]
+SHOWS: dict[AnswerFilter, tuple[str, ...]] = {
+    "relevant": searches.FOR,
+    "rejected": searches.AGAINST,
+    "skipped": ("skip",),
+    "answered": ACTS,
+}
 
 
 class BeingRead(Mistake):
@@ -114,7 +130,7 @@ class SearchCache:
         self, desk: Desk, number: int, who: str = ""
     ) -> Iterator[ExampleSearch | ScreeningSearch]:
         """A search, for this thread alone; read anew if others marked in it."""
-        searches.search_by_number(desk.store, number)
+        searches.listed_search(desk.store, number)
         vectors = self.vectors(desk)
         with self._lock:
             slot = self._slots.setdefault(number, _Slot())
@@ -238,6 +254,40 @@ def screen(desk: Desk, who: str, number: int) -> int:
         examples, rejected, search.texts, name=name, rule=StoppingRule()
     )
     return begin_for(desk, who, start)
+
+
+def set_target(desk: Desk, number: int, target: float) -> None:
+    """Aim a screening at another share of the relevant documents."""
+    with desk.writing():
+        search = searches.search_by_number(desk.store, number)
+        if search.kind != searches.SCREEN:
+            raise Mistake("only a screening has a target: go for nearly all first")
+        change_target(desk.store, search, target)
+
+
+def manage(desk: Desk, number: int, act: ManageAct, name: str = "") -> str:
+    """Rename, delete or restore a saved search; return the name it has on the list."""
+    with desk.writing():
+        search = searches.search_by_number(desk.store, number)
+        match act:
+            case "rename":
+                search = searches.rename_search(desk.store, search, name)
+            case "delete":
+                searches.delete_search(desk.store, search)
+            case "restore":
+                search = searches.restore_search(desk.store, search)
+    return search.name
+
+
+def answered(desk: Desk, number: int, show: AnswerFilter) -> ExampleRanking:
+    """The documents of a search that were answered so, in the order of the answers."""
+    search = searches.listed_search(desk.store, number)
+    return marked_documents(desk, search, SHOWS[show])
+
+
+def write_answered(desk: Desk, number: int, show: AnswerFilter, path: Path) -> None:
+    """Write what a filter of the answers shows."""
+    export_ranking(answered(desk, number, show), path)
 
 
 def add_text(desk: Desk, number: int, text: str) -> None:

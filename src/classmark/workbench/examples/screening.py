@@ -9,14 +9,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from classmark.arrays import Bools, Floats, take
-from classmark.examples.screening import Reading, Screening, StoppingRule
+from classmark.examples.screening import (
+    Reading,
+    RecallPoint,
+    Screening,
+    StoppingRule,
+)
 from classmark.problems import Mistake
 from classmark.validation import generator
 from classmark.workbench.examples import searches
@@ -144,6 +149,9 @@ class ScreeningSearch(OpenSearch):
             status=tuple(lines),
             advice=advice,
             stop=status.progress.stop,
+            target=status.progress.target,
+            stops=status.progress.stops,
+            curve=recall_points(status),
         )
 
     def query_weights(self) -> Floats:
@@ -208,6 +216,36 @@ class ScreeningStatus:
     progress: ScreeningProgress
     reading: Reading
     later: int = 0
+
+
+def recall_points(status: ScreeningStatus, points: int = 60) -> tuple[RecallPoint, ...]:
+    """The recall curve of a screening by all that is known now, at most so many points.
+
+    What was found by then, over all that is found now with those that are estimated to
+    be left, and over the most that there can be.
+    """
+    progress = status.progress
+    left = 0 if progress.remaining is None else progress.remaining.estimate
+    at = np.linspace(0, progress.read, min(points, progress.read) + 1).astype(int)
+    n_found = np.concatenate([[0], np.cumsum(status.reading.relevant)])[at]
+    estimated = n_found / max(progress.found + left, 1)
+    proved = n_found / max(progress.found, 1) * progress.recall_bound
+    rows = zip(at.tolist(), estimated.tolist(), proved.tolist(), strict=True)
+    return tuple(RecallPoint(*row) for row in rows)
+
+
+def set_target(
+    project: Project, target: float, name: str | None = None
+) -> ScreeningStatus:
+    """Aim at another share from now on; what was proved stays proved."""
+    search = _open(project, name)
+    return status_of(project, change_target(project.store, search, target))
+
+
+def change_target(store: Store, search: StoredSearch, target: float) -> StoredSearch:
+    """Write another target; what is shown already stays."""
+    rule = replace(StoppingRule(**search.settings["rule"]), target=target)
+    return searches.change_settings(store, search, rule=asdict(rule))
 
 
 def start_screening(project: Project, start: SearchStart) -> ScreeningStatus:
@@ -299,17 +337,26 @@ def screened(
 
     The place in the order is the rank, and its inverse the score.
     """
-    search, store = _open(project, name), project.store
-    acts = searches.acts_by_document(store, search)
-    counts = Counter(acts.values())
-    chosen = [(id_, act) for id_, act in acts.items() if everything or act in FOR]
+    acts = ("example", "yes", "no", "skip") if everything else FOR
+    return marked_documents(project, _open(project, name), acts)
+
+
+def marked_documents(
+    project: Project, search: StoredSearch, acts: Sequence[str]
+) -> ExampleRanking:
+    """The documents of a search that have one of these marks, in their order."""
+    store = project.store
+    marks = searches.acts_by_document(store, search)
+    counts = Counter(marks.values())
+    chosen = [(id_, act) for id_, act in marks.items() if act in acts]
     hits = [
         DocumentHit(rank, id_, title_of(store.document(id_)), 1 / rank, mark=act)
         for rank, (id_, act) in enumerate(chosen, start=1)
     ]
+    documents = int(search.settings.get("documents", len(marks)))
     return ExampleRanking(
-        search.name, searches.SCREEN, None, counts["example"], counts["yes"],
-        counts["no"], 0, {}, int(search.settings["documents"]), hits,
+        search.name, search.kind, None, counts["example"], counts["yes"],
+        counts["no"], 0, {}, documents, hits,
     )  # fmt: skip
 
 
@@ -348,11 +395,22 @@ def words(status: ScreeningStatus) -> list[str]:
             f"{share(unread - (1 - recall))}"
         )
         lines = [counts, f"{more} more to find ({span})", bound, saved]
+    lines.append(stops_in_words(progress))
     if progress.skipped:
         lines.append(f"{progress.skipped:,} skipped: nothing here speaks of them")
     if status.later:
         lines.append(f"{status.later:,} documents came later: they are not part of it")
     return [*lines, advice(progress)]
+
+
+def stops_in_words(progress: ScreeningProgress) -> str:
+    """How much reading is left to each target."""
+    parts = [
+        f"{share(stop.target)}: "
+        f"{f'about {stop.more:,} more to read' if stop.more else 'proved'}"
+        for stop in progress.stops
+    ]
+    return f"stop at {', '.join(parts)}"
 
 
 def advice(progress: ScreeningProgress) -> str:

@@ -33,8 +33,13 @@ SELECT number, name, created, s.who, settings FROM searches AS s
 LEFT JOIN marks AS m
 ON m.seq = (SELECT seq FROM marks WHERE search = number ORDER BY seq DESC LIMIT 1)
 WHERE coalesce(json_extract(settings, '$.kind'), 'like') = ?
+AND json_extract(settings, '$.deleted') IS NULL
 ORDER BY CASE WHEN at > created THEN at ELSE created END DESC,
   coalesce(seq, 0) DESC, number DESC
+"""
+DELETED = """
+SELECT number, name, created, who, settings FROM searches
+WHERE json_extract(settings, '$.deleted') IS NOT NULL ORDER BY number DESC
 """
 COUNTS = "SELECT search, act, count(*) FROM marked GROUP BY search, act"
 LAST = """
@@ -108,6 +113,18 @@ class Mark(NamedTuple):
     score: float | None = None
 
 
+class BasketItem(NamedTuple):
+    """An example of a search.
+
+    act : example, yes, no, skip, or ``own``: a text that is no document, its name the
+    id.
+    """
+
+    id: str
+    title: str
+    act: str
+
+
 def acts_of(yes: Iterable[str], no: Iterable[str]) -> dict[str, MarkAct]:
     """Document → yes or no; a document that is both is refused."""
     acts: dict[str, MarkAct] = dict.fromkeys(yes, "yes")
@@ -125,24 +142,66 @@ def begin_search(
     who: str = "",
 ) -> StoredSearch:
     """Make a search; its name must be new. kind : the verb that made it."""
-    if not name.strip():
-        raise Mistake(f"a search needs a name: {worded('give one with --name')}")
-    if not name.isprintable():
-        raise Mistake(f"the name {name!r} cannot be shown on a line: give another")
     settings = {**(settings or {}), "kind": kind}
     row = (name, now(), who or whoami(), as_json(settings))
     with store.transaction():
-        if store.run("SELECT 1 FROM searches WHERE name = ?", (name,)).fetchone():
-            raise Mistake(
-                f"there is a search {name!r} already: choose another name, or go on "
-                "with it"
-            )
+        _require_name(store, name)
         ((number,),) = store.run(
             "INSERT INTO searches (name, created, who, settings) VALUES (?, ?, ?, ?) "
             "RETURNING number",
             row,
         )
     return StoredSearch(number, row[0], row[1], row[2], settings)
+
+
+def _require_name(store: Store, name: str) -> None:
+    """Refuse what is no name, and one that is taken."""
+    if not name.strip():
+        raise Mistake(f"a search needs a name: {worded('give one with --name')}")
+    if not name.isprintable():
+        raise Mistake(f"the name {name!r} cannot be shown on a line: give another")
+    if store.run("SELECT 1 FROM searches WHERE name = ?", (name,)).fetchone():
+        raise Mistake(
+            f"there is a search {name!r} already: choose another name, or go on with it"
+        )
+
+
+def rename_search(store: Store, search: StoredSearch, name: str) -> StoredSearch:
+    """Give a search another name, which must be new."""
+    name = name.strip()
+    if name == search.name:
+        return search
+    with store.transaction():
+        _require_name(store, name)
+        row = (name, search.number)
+        store.run("UPDATE searches SET name = ? WHERE number = ?", row)
+    return replace(search, name=name)
+
+
+def delete_search(store: Store, search: StoredSearch) -> None:
+    """Take a search off the list; its answers stay, so that it can be restored."""
+    if search.settings.get("deleted") is not None:
+        raise Mistake(f"search {search.number} is deleted already")
+    with store.transaction():
+        rename_search(store, search, f"{search.name} (deleted {search.number})")
+        change_settings(store, search, deleted=search.name)
+
+
+def restore_search(store: Store, search: StoredSearch) -> StoredSearch:
+    """Put a deleted search back on the list, under its name if that is free."""
+    name = search.settings.get("deleted")
+    if name is None:
+        raise Mistake(f"search {search.name!r} is not deleted: it is on the list")
+    with store.transaction():
+        taken = "SELECT 1 FROM searches WHERE name = ?"
+        while store.run(taken, (name,)).fetchone():
+            name += "'"
+        return change_settings(store, rename_search(store, search, name), deleted=None)
+
+
+def deleted_searches(store: Store) -> list[StoredSearch]:
+    """The searches that were deleted, the newest first."""
+    return [_search(row) for row in store.run(DELETED)]
 
 
 def list_searches(store: Store, kind: str = LIKE) -> list[StoredSearch]:
@@ -174,6 +233,16 @@ def search_by_number(store: Store, number: int) -> StoredSearch:
     if row is None:
         raise Mistake(f"there is no search {number}: the list has those that there are")
     return _search(row)
+
+
+def listed_search(store: Store, number: int) -> StoredSearch:
+    """A search by its number, refused where it was deleted."""
+    search = search_by_number(store, number)
+    if search.settings.get("deleted") is not None:
+        raise Mistake(
+            f"there is no search {number} any more: it was deleted, and can be restored"
+        )
+    return search
 
 
 def open_search(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from copy import copy
@@ -9,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from classmark.evaluation.evaluate import (
     of_assigned,
 )
 from classmark.evaluation.evaluate import RARE as RECALL
+from classmark.formats.text_files import writing
 from classmark.measures import macro_t_test, micro_sign_test
 from classmark.problems import Mistake, TooLittleMemory, worded
 from classmark.rankers.text_ranker import LEARNERS
@@ -34,6 +36,7 @@ from classmark.workbench.meaning import require_vectors
 from classmark.workbench.results import Cell, Column, Evaluated, Table
 from classmark.workbench.settings import LearningSettings, Settings
 from classmark.workbench.settings_form import form_fields, with_form_values
+from classmark.workbench.store.log import now
 
 if TYPE_CHECKING:
     from classmark.rankers.text_ranker import TextRanker
@@ -48,6 +51,9 @@ SHOWN = (
 )  # fmt: skip
 COMPARED = ("one_error", "average_precision", "coverage", "max_f1")
 RARE = " + rare"
+LEARNER_NAMES = tuple(LEARNERS)
+LAST = "reports/evaluation.json"
+AHEAD = 100  # ranks of the curve that is shown
 BEST = "of the best categories, as many as are right"
 COLUMNS = (
     Column("learner"),
@@ -183,7 +189,59 @@ def _measured(
         rare = _draw_induced(project, results)
     rows = _rows(compared, results, task)
     table = Table("Evaluation", rows, how, COLUMNS, "measures")
+    _write_last(project, compared, table, results, task.collection.categories)
     return Evaluated(table, plot, rare)
+
+
+def _write_last(
+    project: Project,
+    compared: str,
+    table: Table,
+    results: dict[str, Evaluation],
+    names: Sequence[str],
+) -> None:
+    """Write what was measured last, for the page that shows it."""
+    facts = {
+        "at": now(),
+        "compared": compared,
+        "note": table.note,
+        "rows": list(table.rows),
+        "precision": {n: r.precision[:AHEAD].tolist() for n, r in results.items()},
+        "categories": {n: _by_category(r, names) for n, r in results.items()},
+    }
+    with writing(project.folder / LAST) as file:
+        json.dump(facts, file, ensure_ascii=False)
+
+
+def last_evaluation(project: Project) -> dict[str, Any] | None:
+    """What was measured last; None: nothing yet."""
+    path = project.folder / LAST
+    if not path.is_file():
+        return None
+    facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return facts
+
+
+def _by_category(result: Evaluation, names: Sequence[str]) -> list[dict[str, Cell]]:
+    """Precision, recall and F1 of each category that was tested, or was assigned."""
+    right, given, chosen = Counter[int](), Counter[int](), Counter[int]()
+    for labels, assigned in zip(result.labels, result.assigned, strict=True):
+        given.update(labels)
+        chosen.update(assigned)
+        right.update(set(labels) & set(assigned))
+    rows: list[dict[str, Cell]] = []
+    for label in sorted(given.keys() | chosen.keys(), key=lambda c: (-given[c], c)):
+        hits = right[label]
+        rows.append(
+            {
+                "category": str(names[label]),
+                "documents": given[label],
+                "precision": hits / chosen[label] if chosen[label] else None,
+                "recall": hits / given[label] if given[label] else None,
+                "f1": 2 * hits / (given[label] + chosen[label]),
+            }
+        )
+    return rows
 
 
 def _tasks(

@@ -36,7 +36,8 @@ class DocumentHit:
     parts : what each term, word or feature adds to the score;  text : its snippet;
     heading : its title, the words of the query marked;  mark : what was said of it in a
     search by example;  origin : ``likely``, or drawn at ``random`` by a screening;
-    words, meaning : what each of the two adds to the score, where both rank.
+    words, meaning : what each of the two adds to the score, where both rank;  labels :
+    its categories, id and name.
     """
 
     rank: int
@@ -50,6 +51,7 @@ class DocumentHit:
     origin: str = "likely"
     words: float | None = None
     meaning: float | None = None
+    labels: tuple[tuple[str, str], ...] = ()
 
     @property
     def largest_parts(self) -> list[tuple[str, float]]:

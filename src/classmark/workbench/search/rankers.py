@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from classmark.index.search import Hit
     from classmark.ltr.features import PairFeatures
     from classmark.workbench.project import Project
+    from classmark.workbench.search.filters import Narrowing
     from classmark.workbench.search.search import ProjectIndex, QueryOptions
 
 
@@ -264,6 +265,7 @@ def rerank(
     query: str,
     number: int,
     options: QueryOptions,
+    narrow: Narrowing,
 ) -> tuple[list[Hit], dict[str, dict[str, float]], str]:
     """Find the candidates, put them in the ranker's order; equals as they were found.
 
@@ -286,7 +288,8 @@ def rerank(
     )
     model, parameters = ranker.first
     asking = index.question(query, model, **dict[str, Any](parameters))
-    candidates = asking.answer(max(ranker.depth, options.k))
+    asking = narrow.apply(asking)
+    candidates = asking.answer(max(ranker.depth, options.depth))
     if not candidates:
         return [], {}, note
     weights = {
@@ -296,7 +299,7 @@ def rerank(
     numbers = np.array([hit.number for hit in candidates], np.int64)
     raw = features.of(weights, numbers, " ".join(positive_texts(parse(query))))
     scores = ranker.scores(raw)
-    best = np.argsort(-scores, kind="stable")[: options.k].tolist()
+    best = np.argsort(-scores, kind="stable")[: options.depth].tolist()
     hits = [candidates[at]._replace(score=float(scores[at])) for at in best]
     explain = ranker.is_sum if options.explain is None else options.explain
     if not explain:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from classmark.arrays import Floats
 from classmark.index.asking import BOOLEAN
@@ -27,6 +27,12 @@ from classmark.problems import Mistake, worded
 from classmark.validation import require_k
 from classmark.workbench.search import index as indexing
 from classmark.workbench.search.clicks import log_impression
+from classmark.workbench.search.filters import (
+    Facet,
+    Narrowing,
+    SearchFilters,
+    narrowing,
+)
 from classmark.workbench.search.hits import DocumentHit, snippet, snippet_of
 from classmark.workbench.search.links import chances
 from classmark.workbench.store.store import title_of
@@ -40,10 +46,8 @@ if TYPE_CHECKING:
     from classmark.machines.searching import SpreadIndex
     from classmark.workbench.project import Project
     from classmark.workbench.search.hybrid import Fused, IndexVectors
-    from classmark.workbench.team.desk import Desk
 
 
-MOST_HITS = 100  # on a page, and in an answer of the API
 MODELS = (
     "bm25", "robertson", "atire", "bm25+", "bm25l", "jm", "dirichlet", "kl", "pl2",
     "inl2", "dph", "lgd", "spl", "cosine", "bim", BOOLEAN,
@@ -56,6 +60,7 @@ OPTIONS = {
     "prior": "--prior",
     "k": "-k",
 }
+NO_FILTERS = SearchFilters()
 MEANING = "(meaning)"  # among the parts of a score
 NO_TERMS = "no word of the query is searched for: they are stop words, or signs"
 
@@ -66,7 +71,9 @@ class SearchResults:
 
     ranker : the learned ranker that ordered them, if one did;  impression : the number
     of the list in the log, None: it is not logged;  meaning : whether it counted
-    beside words.
+    beside words;  total : how many documents the query describes and the filters leave,
+    None where it was not counted;  facets : their most frequent categories;  meant :
+    the query as it may be meant, empty where its words are there.
     """
 
     hits: tuple[DocumentHit, ...]
@@ -74,6 +81,9 @@ class SearchResults:
     ranker: int | None = None
     impression: int | None = None
     meaning: bool = False
+    total: int | None = None
+    facets: tuple[Facet, ...] = ()
+    meant: str = ""
 
     @property
     def note(self) -> str:
@@ -90,7 +100,8 @@ class QueryOptions:
     ``pagerank`` or ``pagerank:weight``;  explain : take scores apart, None where they
     are sums;  ranker : the number of a learned ranker, or ``none``; None: the one in
     service;  hybrid : how meaning counts beside words: ``no``, ``auto``, ``weight``,
-    ``ranks`` or a number; None: as the settings say.
+    ``ranks`` or a number; None: as the settings say;  filters : which documents may be
+    answers;  page : 1, 2, …, of ``k`` documents each.
     """
 
     model: str | None = None
@@ -102,6 +113,13 @@ class QueryOptions:
     weights: Sequence[str] = ()
     ranker: str | None = None
     hybrid: str | None = None
+    filters: SearchFilters = NO_FILTERS
+    page: int = 1
+
+    @property
+    def depth(self) -> int:
+        """How many documents are ranked: this page and those before."""
+        return self.k * self.page
 
     def for_index(self, fields: Sequence[str], prior: Prior | None) -> dict[str, Any]:
         """The same as ``Index.question`` and ``Index.ask`` take it."""
@@ -207,11 +225,13 @@ def search_in(
     opened: ProjectIndex | None = None,
     *,
     machines: Machines | None = None,
+    narrow: Narrowing | None = None,
 ) -> SearchResults:
     """Search the documents of a project, in the order of a ranker if one orders.
 
     opened : the index, if it is open; None: it is opened for this query.  machines :
-    who searches, if not this process; the hits are the same.
+    who searches, if not this process; the hits are the same.  narrow : what the filters
+    leave, if that was looked up.
     """
     opened = opened or ProjectIndex(project, memory=0)
     index, number = opened.index, None
@@ -219,12 +239,13 @@ def search_in(
         from classmark.workbench.search.rankers import ranker_for, rerank
 
         number = ranker_for(project, query, options)
+    narrow = narrow or narrowing(project, opened, query, options.filters)
     stale = indexing.is_stale(project)
     notes = [indexing.stale_note()] if stale else _notes(index, query)
     meaning = False
     if number is None:
         hits, parts, meaning, more = _ask_project(
-            project, opened, query, options, machines
+            project, opened, query, options, Asking(narrow, machines)
         )
         notes += more
     elif machines is not None:
@@ -234,10 +255,12 @@ def search_in(
         )
     else:
         require_k(options.k, "document")
-        hits, parts, note = rerank(project, opened, query, number, options)
+        hits, parts, note = rerank(project, opened, query, number, options, narrow)
         notes.append(note)
+    hits = hits[options.depth - options.k :]
     documents = {hit.id: project.store.document(hit.id) for hit in hits}
-    shown = _shown(index, query, hits, documents, parts)
+    first = options.depth - options.k + 1
+    shown = _shown(index, query, hits, documents, parts, first)
     return SearchResults(shown, tuple(notes), number, meaning=meaning)
 
 
@@ -259,7 +282,8 @@ def search_index(
     if options.hybrid not in {None, "no"}:
         raise Mistake("--hybrid needs the vectors of a project: import the file there")
     index = indexing.open_index(folder, memory=0)
-    hits, parts = _ask(index, query, options, None, machines)
+    everything = Asking(Narrowing(NO_FILTERS, None), machines)
+    hits, parts = _ask(index, query, options, None, everything)
     documents, note = _read_again(folder, {hit.id for hit in hits})
     notes = [note] if note else _notes(index, query)
     return SearchResults(_shown(index, query, hits, documents, parts), tuple(notes))
@@ -283,74 +307,11 @@ def log_results(
     return replace(results, impression=number)
 
 
-def search_desk(
-    desk: Desk, query: str, options: QueryOptions, who: str = ""
-) -> SearchResults:
-    """Search for somebody who is connected; logged where the settings say so."""
-    if options.k > MOST_HITS:
-        raise Mistake(
-            f"k is {options.k}: ask for at most {MOST_HITS} documents at once"
-        )
-    opened = desk.search_cache.index(desk)
-    results = search_in(desk, query, replace(options, explain=None), opened)
-    if results.hits and desk.settings.search.is_logged():
-        with desk.writing():
-            results = log_results(desk, query, results, options, who)
-    return replace(
-        results, notes=tuple(n for n in results.notes if n != indexing.stale_note())
-    )
+class Asking(NamedTuple):
+    """What a query is asked of: what filters leave, by machines or in this process."""
 
-
-def warm_index(desk: Desk) -> None:
-    """Open the index and load what searches it, before somebody waits for it."""
-    if desk.index.current() is None:
-        return
-    opened = desk.search_cache.index(desk)
-    fields = opened.index.fields
-    first = opened.index.field(fields[0]) if fields else None
-    if first is not None and first.n_terms:
-        word = first.term(int(first.df.argmax()))
-        search_in(desk, word, QueryOptions(k=1), opened)
-
-
-@dataclass(frozen=True, slots=True)
-class SearchState:
-    """What is indexed, which rankers there are, and whether searches are logged.
-
-    log : no, anonymous or named;  ranker : the learned ranker in service, if any;
-    meaning : whether vectors are stored;  hybrid : how they count: no, auto, weight or
-    ranks.
-    """
-
-    ready: bool
-    stale: bool
-    documents: int
-    fields: tuple[str, ...]
-    positions: bool
-    ranker: int | None
-    rankers: tuple[int, ...]
-    log: str
-    meaning: bool
-    hybrid: str
-
-
-def search_state(desk: Desk) -> SearchState:
-    """What can be searched now, and by which rankers."""
-    current = desk.rankers.current()
-    number = None if current is None else int(current.name)
-    search, meaning = desk.settings.search, False
-    if desk.settings.meaning.remembered:
-        from classmark.workbench.search.hybrid import has_vectors
-
-        meaning = has_vectors(desk)
-    last = number, tuple(desk.rankers.numbers()), search.log, meaning, search.hybrid
-    if desk.index.current() is None:
-        return SearchState(False, False, 0, (), False, *last)
-    index = desk.search_cache.index(desk).index
-    return SearchState(
-        True, indexing.is_stale(desk), len(index), tuple(index.fields),
-        index.has_positions, *last,
-    )  # fmt: skip
+    narrow: Narrowing
+    machines: Machines | None = None
 
 
 Answered = tuple[Sequence["Hit | HybridHit"], dict[str, dict[str, float]]]
@@ -382,28 +343,33 @@ def _ask_project(
     opened: ProjectIndex,
     query: str,
     options: QueryOptions,
-    machines: Machines | None,
+    asking: Asking,
 ) -> tuple[*Answered, bool, tuple[str, ...]]:
     """The hits and their parts, whether meaning counted, and what to say of it."""
     prior = links_prior(project, opened, options.prior)
     look_up = partial(opened.vectors, project)
-    spread = machines is not None
+    spread = asking.machines is not None
     fused, notes = fused_for(project, options.hybrid, look_up, spread=spread)
     if fused is not None:
+        both = fused, asking.narrow
         try:
-            return *_ask_both(opened.index, query, options, prior, fused), True, notes
+            return *_ask_both(opened.index, query, options, prior, both), True, notes
         except Mistake as problem:
             if fused.required:
                 raise
             from classmark.workbench.search.hybrid import alone
 
             notes = (alone(problem),)
-    answered = _ask(opened.index, query, options, prior, machines)
+    answered = _ask(opened.index, query, options, prior, asking)
     return *answered, False, notes
 
 
 def _ask_both(
-    index: Index, query: str, options: QueryOptions, prior: Prior | None, fused: Fused
+    index: Index,
+    query: str,
+    options: QueryOptions,
+    prior: Prior | None,
+    both: tuple[Fused, Narrowing],
 ) -> Answered:
     """The hits by words and meaning; parts : also what meaning adds to each."""
     from classmark.index.fusion import HybridQuestion
@@ -414,11 +380,17 @@ def _ask_both(
         raise Mistake(
             "the model boolean scores nothing: choose another, or words alone"
         )
+    fused, narrow = both
     question = HybridQuestion.of(
         index, query, fused.dense, fused.weight, model=options.model,
         **options.for_index(index.fields, prior),
     )  # fmt: skip
-    hits, several = question.answer(options.k), len(index.fields) > 1
+    if narrow.members is not None:
+        near = narrow.members
+        near = near if question.members is None else near & question.members
+        words = narrow.apply(question.words)
+        question = replace(question, words=words, members=near)
+    hits, several = question.answer(options.depth), len(index.fields) > 1
     if options.explain is False:
         return hits, {}
     return hits, {
@@ -432,17 +404,18 @@ def _ask(
     query: str,
     options: QueryOptions,
     prior: Prior | None,
-    machines: Machines | None,
+    asking: Asking,
 ) -> Answered:
     """Return the hits and, if that is asked for, what each term adds to each."""
     require_k(options.k, "document")
     index_options = options.for_index(index.fields, prior)
     tree = _parsed(query)
     opening: AbstractContextManager[Index | SpreadIndex] = nullcontext(index)
-    if machines is not None:
+    narrow = asking.narrow
+    if asking.machines is not None:
         from classmark.machines.searching import SpreadIndex
 
-        opening = SpreadIndex(machines, index.path)
+        opening = SpreadIndex(asking.machines, index.path)
     with opening as searching:
         if options.model == BOOLEAN or isinstance(tree, Belief):
             if options.explain:
@@ -450,10 +423,13 @@ def _ask(
                     f"{worded('--explain')} takes a score apart: use a model that adds "
                     "parts"
                 )
-            model = options.model
-            return searching.ask(query, options.k, model=model, **index_options), {}
+            model, k = options.model, options.depth
+            if narrow.members is not None:
+                k = len(narrow.members)
+            hits = searching.ask(query, k, model=model, **index_options)
+            return [h for h in hits if narrow.leaves(h.number)][: options.depth], {}
         question = searching.question(query, options.model, **index_options)
-        hits = question.answer(options.k)
+        hits = narrow.apply(question).answer(options.depth)
         if options.explain is False:
             return hits, {}
         several = len(index.fields) > 1
@@ -484,11 +460,12 @@ def _shown(
     hits: Sequence[Hit | HybridHit],
     documents: Mapping[str, Document],
     parts: Mapping[str, Mapping[str, float]],
+    first: int = 1,
 ) -> tuple[DocumentHit, ...]:
     analyzer = index.analyzer
     terms = {term for text in positive_texts(parse(query)) for term in analyzer(text)}
     shown = []
-    for rank, hit in enumerate(hits, 1):
+    for rank, hit in enumerate(hits, first):
         document = documents.get(hit.id)
         title = "" if document is None else title_of(document)
         text = () if document is None else snippet_of(document, terms, analyzer)

@@ -238,6 +238,13 @@ def _index(project: Project) -> str:
     return f"{row['documents']:,} documents are indexed ({changes})"
 
 
+def _rebuild(project: Project) -> str:
+    from classmark.workbench.learning.rebuild import rebuild
+
+    table = rebuild(project)
+    return ", ".join(f"{k} {v}" for row in table.rows for k, v in row.items())
+
+
 WORKS = (
     LongWork(
         "train",
@@ -258,5 +265,11 @@ WORKS = (
         "Index",
         "Bring the index of the search page up to date.",
         _index,
+    ),
+    LongWork(
+        "rebuild",
+        "Rebuild",
+        "Learn the whole log again, and say whether that gives the model in service.",
+        _rebuild,
     ),
 )

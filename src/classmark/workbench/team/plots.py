@@ -13,6 +13,7 @@ from classmark.figures import Scale, linear_ticks, log_ticks, spread
 from classmark.figures import number as whole
 
 if TYPE_CHECKING:
+    from classmark.examples.screening import RecallPoint, StopForecast
     from classmark.workbench.team.decisions import Step
     from classmark.workbench.team.progress import Progress, Promises
 
@@ -150,12 +151,12 @@ def _effort(steps: Sequence[Step]) -> Plot:
     words = f"{number(measured[-1].effort)} looked at" if measured else ""
     return Plot(
         "effort",
-        "Looked at per document",
+        "Average rank of the last correct category",
         "How many categories an expert looks at, down the list, until the last right "
         "one; lower is better.",
         PlotAxis(MEASURED, max(s.upto for s in steps)),
         PlotAxis("categories", max((s.effort for s in measured), default=1.0) * 1.1),
-        (MEASURED, "documents", "looked at per document"),
+        (MEASURED, "documents", "average rank of the last correct category"),
         [(whole(s.upto), whole(s.documents), number(s.effort)) for s in measured],
         [([(s.upto, s.effort) for s in measured], words)],
     )
@@ -208,6 +209,66 @@ def _shares(
         (MEASURED, *fields.values()),
         [(whole(s.upto), *(cell(s, field) for field in fields)) for s in steps],
         curves[-1:] + curves[:-1],
+    )
+
+
+def recall(
+    points: Sequence[RecallPoint], stops: Sequence[StopForecast], documents: int
+) -> Plot:
+    """The recall of a screening so far, and where reading may stop; documents : all."""
+    last = points[-1]
+    ahead = [(last.read + stop.more, stop.target) for stop in stops if stop.more]
+    curves = [
+        (
+            [(p.read, p.estimated) for p in points],
+            f"estimated {percent(last.estimated)}",
+        ),
+        ([(p.read, p.proved) for p in points], f"proved {percent(last.proved)}"),
+    ]
+    if ahead:
+        forecast = [(last.read, last.proved), *ahead]
+        curves.append((forecast, f"forecast {percent(ahead[-1][1])}"))
+    rows = [
+        (whole(p.read), percent(p.estimated), percent(p.proved)) for p in points[::6]
+    ]
+    rows += [
+        (whole(read), "–", f"{percent(target)}, forecast") for read, target in ahead
+    ]
+    return Plot(
+        "recall",
+        "Recall",
+        "The share of the relevant documents that was found: as estimated, as proved "
+        "with the confidence chosen, and when the next shares are likely to be proved.",
+        PlotAxis("documents read", documents),
+        replace(SHARE, name="recall"),
+        ("documents read", "estimated", "proved"),
+        rows,
+        curves,
+    )
+
+
+def precision(curves: Mapping[str, Sequence[float]]) -> Plot:
+    """Normalised precision along the ranking; curves : learner → value by rank."""
+    longest = max(len(values) for values in curves.values())
+    return Plot(
+        "precision-by-rank",
+        "Precision along the ranking",
+        "Of the categories down to each rank, the share that is right, divided by the "
+        "share that could be.",
+        PlotAxis("rank", longest, low=1, log=longest > 10),
+        replace(SHARE, name="precision"),
+        ("rank", *curves),
+        [
+            (
+                whole(at + 1),
+                *(f"{v[at]:.3f}" if at < len(v) else "–" for v in curves.values()),
+            )
+            for at in range(min(longest, 20))
+        ],
+        [
+            ([(at + 1, value) for at, value in enumerate(values)], name)
+            for name, values in curves.items()
+        ],
     )
 
 

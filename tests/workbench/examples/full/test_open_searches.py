@@ -228,7 +228,7 @@ def test_few_searches_stay_in_memory(desk, monkeypatch):
 
 
 def test_a_screening_is_read_batch_by_batch_to_its_stop(desk):
-    rule = StoppingRule(target=0.8, error=0.2)
+    rule = StoppingRule(target=0.8, error=0.2, share=0.1)
     number = open_searches.begin_for(
         desk, "ada", SearchStart(examples=("bees-0",), rule=rule)
     )

@@ -10,15 +10,17 @@ from classmark.workbench.files.importing import import_records
 from classmark.workbench.project import Project
 from classmark.workbench.search import hits
 from classmark.workbench.search.clicks import log_click, read_impressions
+from classmark.workbench.search.desk_search import (
+    search_desk,
+    search_state,
+    warm_index,
+)
 from classmark.workbench.search.hits import starred
 from classmark.workbench.search.index import start_indexing
 from classmark.workbench.search.search import (
     MalformedQuery,
     QueryOptions,
-    search_desk,
     search_in,
-    search_state,
-    warm_index,
 )
 from classmark.workbench.settings import SearchSettings
 from classmark.workbench.store.store import Store

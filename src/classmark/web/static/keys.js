@@ -7,8 +7,11 @@ function openDialog(name) {
   return dialog;
 }
 
+const isTyping = (target) => target.matches("input:not([type=checkbox], [type=radio]), textarea, select");
+
 document.addEventListener("keydown", (event) => {
-  if (event.key !== "F1") return;
+  const helps = event.key === "F1" || event.key === "?" && !isTyping(event.target) && !event.ctrlKey && !event.altKey && !event.metaKey;
+  if (!helps) return;
   event.preventDefault();
   if (!document.querySelector("dialog[open]")) openDialog("keys");
 });

@@ -20,6 +20,7 @@ from classmark.workbench.categories import edit, propose
 from classmark.workbench.categories.browse import level_of, node_of, overview, tree_to
 from classmark.workbench.categories.edit import TaxonomyChange, carry_out, foresee
 from classmark.workbench.categories.find import find_categories
+from classmark.workbench.categories.outline import add_named, add_outline, read_outline
 from classmark.workbench.deciding.decide import undo_for
 from classmark.workbench.project import Project
 from classmark.workbench.results import Logged
@@ -117,6 +118,15 @@ def change_form(me: Admin, form: Annotated[ChangeFields, Form()]) -> Response:
     new = change.id if change.act in ("add", "split", "rename") else ""
     at = change.to if change.act == "merge" else new
     return _onward(at or change.category, logged.said, logged.numbers[0])
+
+
+@pages.post("/taxonomy/new")
+def new_part(me: Admin, label: FormText, parent: FormText = "") -> HTMLResponse:
+    """Make a category by its name; the answer is its line, as a search has it."""
+    id_ = add_named(me.desk, label, parent, me.name)
+    matches = find_categories(me.desk, label, 100)
+    made = [match for match in matches if match.category == id_]
+    return fragment("taxonomy_found.html", matches=made, words="")
 
 
 @pages.post("/taxonomy/undo")
@@ -368,6 +378,28 @@ def read_category(me: Reader, category: fields.InPath) -> CategoryDetail:
 def add(me: Admin, body: CategoryBody) -> Logged:
     """Add a category."""
     return _written(me, edit.add, body.category)
+
+
+class OutlineBody(fields.Body):
+    """Categories as an indented list, one a line; an id may follow in brackets."""
+
+    outline: Annotated[str, Field(max_length=500_000)] = Field(
+        examples=["Nature\n  Bees\n  Birds [nature.fowl]"]
+    )
+
+
+class OutlineAnswer(fields.CallAnswer):
+    """The ids of the new categories, in the order of the list."""
+
+    ids: list[str]
+
+
+@api.post("/categories/outline", status_code=201)
+def add_list(me: Admin, body: OutlineBody) -> OutlineAnswer:
+    """Add categories from an indented list, all or none; ids come from names."""
+    lines = read_outline(body.outline, me.desk.categories)
+    add_outline(me.desk, lines, me.name)
+    return OutlineAnswer(ids=[line.id for line in lines])
 
 
 @api.patch("/categories/one/{category:path}", responses=fields.MISSING)

@@ -43,7 +43,9 @@ def test_a_row_is_rejected_and_made_primary_by_its_own_buttons(page, served):
     rows = page.locator("li.choice")
     rows.nth(2).get_by_role("button", name="primary").click()
     rows.nth(0).get_by_role("button", name="Reject").click()
-    assert sorted(chips(page)) == sorted([f"not {names(page)[0]}", f"★ {names(page)[2]}"])
+    assert sorted(chips(page)) == sorted(
+        [f"not {names(page)[0]}", f"★ {names(page)[2]}"]
+    )
     decided = onward(page, "Accept")
     assert set(acts(served, decided)) == {("reject", one), ("primary", three)}
 

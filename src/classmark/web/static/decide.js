@@ -130,9 +130,10 @@ function tellEnter() {
   const words = one("[data-accepts]");
   if (!words) return;
   const chosen = rows().filter((row) => row.classList.contains("chosen"));
-  const only = chosen[0] || (one("[data-chosen] .chip") ? null : focused());
+  const unsaid = one("[data-chosen] .chip") || "unranked" in page().dataset;
+  const only = chosen[0] || (unsaid ? null : focused());
   words.textContent = chosen.length > 1 ? `Accept ${chosen.length} and next`
-    : only ? `Accept ${only.dataset.name}` : "Save and next";
+    : only ? `Accept ${only.dataset.name}` : one("[data-chosen] .chip") ? "Save and next" : "Choose a category";
 }
 
 function toggle(row, name) {
@@ -190,8 +191,9 @@ function over() {
 
 function accept() {
   const nothing = !one("[data-chosen] .chip");
+  if (nothing && "unranked" in page().dataset) return trouble("Nothing is chosen yet: press the number of a category, or click it.");
   if (nothing && focused()) toggle(focused(), "assign");
-  send("accept");
+  return send("accept");
 }
 
 async function send(action) {

@@ -41,6 +41,34 @@ function openFinder() {
   one("#found").replaceChildren();
 }
 
+/* A category that is missing is made here, and chosen */
+
+function openNew() {
+  const words = one("#finder input").value.trim();
+  one("#finder").close();
+  const name = openDialog("new-category").querySelector("[name=label]");
+  name.value = words;
+  name.focus();
+}
+
+async function makeCategory(form) {
+  const said = form.querySelector("[role=alert]");
+  said.hidden = true;
+  const body = new URLSearchParams(new FormData(form));
+  body.set("csrf", document.body.dataset.csrf);
+  try {
+    const answer = await fetch("/taxonomy/new", { method: "POST", body });
+    const found = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const option = found.querySelector("[role=option]");
+    if (!option) throw new Error(found.querySelector("[role=alert]")?.textContent.trim() || "It was not made: load the page again.");
+    one("#new-category").close();
+    addFound(option);
+  } catch (problem) {
+    said.textContent = problem.message;
+    said.hidden = false;
+  }
+}
+
 function openGuideline() {
   const row = focused();
   if (!row) return;
@@ -245,6 +273,7 @@ document.addEventListener("toggle", (event) => {
   markMeaning();
 }, true);
 document.addEventListener("submit", (event) => {
+  if (event.target.matches("[data-new-category]")) { event.preventDefault(); makeCategory(event.target); }
   if (event.target !== form()) return;
   event.preventDefault();
   const act = event.submitter?.value || "accept";
@@ -257,7 +286,10 @@ document.addEventListener("keydown", (event) => {
   if (event.target.matches("#finder input")) finderKey(event);
   if (event.target.matches("#note textarea") && event.ctrlKey && event.key === "Enter") sendNote();
 });
-document.addEventListener("click", (event) => { if (event.target.closest("[data-notes-it]")) sendNote(); });
+document.addEventListener("click", (event) => {
+  if (event.target.closest("[data-notes-it]")) sendNote();
+  if (event.target.closest("[data-new]")) openNew();
+});
 window.addEventListener("popstate", () => window.location.reload());
 listen();
 begin();

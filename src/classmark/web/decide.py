@@ -16,7 +16,6 @@ from classmark.web import fields
 from classmark.web.guard.auth import Caller, Classifier, Reader
 from classmark.web.guard.errors import RefusedRequest
 from classmark.web.render import by_the_clock, fragment, page, redirect
-from classmark.workbench.categories.outline import parents_of_new
 from classmark.workbench.deciding import decide as deciding
 from classmark.workbench.deciding import suggest as suggesting
 from classmark.workbench.deciding.decide import Conflict, Decision, SavedDecision, Seen
@@ -129,7 +128,6 @@ def decide_page(me: Reader, document: str, reading: Reading = "") -> HTMLRespons
         opinions=others, pace=pace(me.desk.store),
         differing=differing([each for each in others if not each.imported]),
         background=None if reading else prefetch, **_training(me.desk),
-        parents=parents_of_new(me.desk) if me.may("admin") else (),
     )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ from classmark.web.render import alone
 T = TypeVar("T")
 PATIENCE = 0.8  # seconds that a page waits before it says so
 LOOK = 0.05  # seconds between two looks
-COLD = ("/static", "/enter", "/leave", "/settings", "/files", "/start", "/api", "/open")
+RANKING = ("/decide", "/inbox", "/like", "/search", "/progress")
 
 
 class Stopped(Exception):
@@ -106,6 +106,6 @@ def _is_page(scope: Scope) -> bool:
     return bool(
         scope["type"] == "http"
         and scope["method"] == "GET"
-        and not scope["path"].startswith(COLD)
+        and scope["path"].startswith(RANKING)
         and "text/html" in Headers(scope=scope).get("accept", "")
     )

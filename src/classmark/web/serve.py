@@ -26,7 +26,6 @@ from fastapi.staticfiles import StaticFiles
 from classmark import __version__
 from classmark.compiling import ALL, DEMO, compile_ahead, compiling_beside, is_compiled
 from classmark.problems import Mistake, in_words_of
-from classmark.rankers.text_ranker import load_kernels
 from classmark.web.guard.auth import Identity, Reader, Sessions
 from classmark.web.guard.capacity import (
     AT_A_TIME,
@@ -167,10 +166,7 @@ def warm_up(desk: Desk, server: uvicorn.Server, readiness: Readiness) -> None:
             readiness.doing = COMPILING
             compile_ahead(DEMO, LOG.info)
             readiness.doing = LOADING
-        load_kernels()
-        model = desk.model()
-        if model is not None:
-            model.suggest("", 1)  # blank: no source of vectors is asked
+        desk.service.warm()
     if server.should_exit:
         return
     desk.background.start()

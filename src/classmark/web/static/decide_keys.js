@@ -49,6 +49,9 @@ function openNew() {
   const name = openDialog("new-category").querySelector("[name=label]");
   name.value = words;
   name.focus();
+  part("/taxonomy/parents", {})
+    .then((found) => one("#new-category select").replaceChildren(...found.querySelectorAll("option")))
+    .catch((problem) => { one("#new-category [role=alert]").textContent = problem.message; });
 }
 
 async function makeCategory(form) {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from classmark.problems import Mistake
 from classmark.taxonomy.tree import Category, path_names
+from classmark.workbench.categories.browse import sorting_key
 from classmark.workbench.categories.edit import add, new_category
 from classmark.workbench.categories.find import plain
 from classmark.workbench.files.importing import put_taxonomy
@@ -113,11 +114,13 @@ def parents_of_new(desk: Desk) -> list[tuple[str, str]]:
     taxonomy's page.
     """
     tree, categories = desk.tree, desk.categories
-    ids = [id_ for id_ in tree.nodes if not tree.is_leaf(id_) or id_ in tree.roots]
+    roots = tree.roots
+    top = set(roots)
+    ids = [id_ for id_ in tree.nodes if id_ in top or not tree.is_leaf(id_)]
     if len(ids) > OFFERED:
-        ids = tree.roots[:OFFERED]
+        ids = roots[:OFFERED]
     paths = ((id_, " › ".join(path_names(categories, tree, id_))) for id_ in ids)
-    return sorted(paths, key=lambda pair: pair[1].casefold())
+    return sorted(paths, key=lambda pair: sorting_key(pair[1]))
 
 
 def add_named(desk: Desk, name: str, parent: str, who: str) -> str:

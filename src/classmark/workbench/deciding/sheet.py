@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from operator import itemgetter
 from threading import Lock, RLock
 from typing import TYPE_CHECKING, NamedTuple
@@ -186,7 +187,8 @@ def _unranked(
     desk: Desk, record: JudgedRecord, ranked: Iterable[Choice]
 ) -> tuple[Choice, ...]:
     """Of a few categories all are shown: after those ranked, the others in order."""
-    names = [id_ for id_, each in desk.categories.items() if each.status == ACTIVE]
+    active = (id_ for id_, each in desk.categories.items() if each.status == ACTIVE)
+    names = list(islice(active, SHOWN + 1))
     if len(names) > SHOWN:
         return ()
     shown = {choice.category for choice in ranked}

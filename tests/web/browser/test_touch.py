@@ -79,7 +79,7 @@ def test_a_note_similar_documents_evidence_and_the_guideline_by_buttons(page):
     button(page, "similar").click()
     page.locator("[data-alike] li a").first.wait_for()
     for words, dialog in (
-        ("note", "#note"), ("guideline", "#guideline"), ("search", "#finder"),
+        ("comment", "#note"), ("guideline", "#guideline"), ("search", "#finder"),
         ("help", "#keys"),
     ):  # fmt: skip
         button(page, words).click()
@@ -128,5 +128,5 @@ def test_a_phone_decides_by_touch(phone, served):
     phone.locator(".acts .main").tap()
     phone.locator(f"[data-decide]:not([data-document='{before}'])").wait_for()
     assert acts(served, before) == [("assign", two)]
-    phone.locator(".foot").get_by_role("button", name="note").tap()
+    phone.locator(".foot").get_by_role("button", name="comment").tap()
     assert phone.locator("dialog#note").is_visible()

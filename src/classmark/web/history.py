@@ -28,6 +28,7 @@ FormText = Annotated[str, Form(max_length=2000)]
 FormNumber = Annotated[int, Form(ge=0, le=LARGEST)]
 LISTED = 1500  # categories that a list to choose from may have
 ALL_VERBS = VERBS | {
+    "unsure": "unsure",
     "primary": "primary label",
     "retract": "no longer better",
     "skip": "skipped",
@@ -57,6 +58,7 @@ class LogFields(BaseModel):
     since: Word = ""
     until: Word = ""
     state: Word = ""
+    within: Word = ""
 
     @property
     def as_filter(self) -> HistoryFilter:
@@ -80,7 +82,7 @@ class RangeAddress(LogFields):
 @pages.get("/history")
 def history_page(me: Reader, query: Annotated[HistoryAddress, Query()]) -> HTMLResponse:
     """A page of the log."""
-    lines = log.past(me.desk, query.as_filter, query.before)
+    lines = log.past(me.desk, query.as_filter, query.before, fold=True)
     return page(
         me, "History", "history.html", log=lines, before=query.before,
         **_in_words(me.desk, query.as_filter),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from threading import Event
@@ -62,7 +61,7 @@ class Readiness:
         finally:
             self._ready.set()
 
-    def track(self, items: Iterable[T], title: str, total: int | None) -> Iterator[T]:
+    def track(self, items: Iterable[T], _: str, total: int | None) -> Iterator[T]:
         """Count what is prepared."""
         if total is None and isinstance(items, Sized):
             total = len(items)
@@ -87,9 +86,9 @@ class Ready:
         if self.readiness.is_ready or not _is_page(scope):
             await self.app(scope, receive, send)
             return
-        until = time.monotonic() + PATIENCE
-        while not self.readiness.is_ready and time.monotonic() < until:
-            await asyncio.sleep(LOOK)
+        for _ in range(round(PATIENCE / LOOK)):
+            if not self.readiness.is_ready:
+                await asyncio.sleep(LOOK)
         if self.readiness.is_ready:
             await self.app(scope, receive, send)
             return

@@ -55,8 +55,8 @@ LOADING = "loading the ranker"
 COMPILING = "compiling its numerical kernels, once per version (about a minute)"
 SWITCH = 0.001  # seconds a thread may compute while others wait to answer
 FEATURES = (  # the busiest first: a request is compared with every route before its own
-    "decide", "inbox", "start", "reports", "taxonomy", "like", "search", "history", "progress",
-    "files", "settings", "meaning", "rankers", "people", "team", "events",
+    "decide", "inbox", "start", "reports", "taxonomy", "like", "search", "history",
+    "progress", "files", "settings", "meaning", "rankers", "people", "team", "events",
     "annif",
 )  # fmt: skip
 ROUTERS = [

@@ -53,12 +53,12 @@ def id_of_name(name: str, parent: str | None, taken: Iterable[str]) -> str:
 
 
 def read_outline(text: str, taken: Iterable[str] = ()) -> list[OutlineLine]:
-    """The categories of an indented list, one a line; deeper lines are below.
+    r"""The categories of an indented list, one a line; deeper lines are below.
 
     Bullets and numbers before names are dropped. A name may end with its id in square
     brackets; taken : the ids that others have.
 
-    >>> [(line.id, line.level) for line in read_outline("Nature\\n  Bees\\n  Ants [n.a]")]
+    >>> [(line.id, line.level) for line in read_outline("Nature\n  Bees\n  Ants [n.a]")]
     [('nature', 0), ('nature.bees', 1), ('n.a', 1)]
     """
     taken, above = set(taken), list[tuple[int, str]]()  # indent and id of each above
@@ -88,9 +88,9 @@ def read_outline(text: str, taken: Iterable[str] = ()) -> list[OutlineLine]:
 
 
 def with_ids(lines: Sequence[OutlineLine], ids: Sequence[str]) -> list[OutlineLine]:
-    """The same lines with other ids, one each; what is below follows.
+    r"""The same lines with other ids, one each; what is below follows.
 
-    >>> with_ids(read_outline("Nature\\n  Bees"), ["n", "n.bees"])[1].parent
+    >>> with_ids(read_outline("Nature\n  Bees"), ["n", "n.bees"])[1].parent
     'n'
     """
     if len(ids) != len(lines):

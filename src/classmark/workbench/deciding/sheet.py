@@ -90,7 +90,7 @@ class Choice:
 class Sheet:
     """A document, and what may be said of it.
 
-    words : the text, in pieces;  choices : the best ten, or all where there are no more;
+    words : the text, in pieces;  choices : the best ten, or all of a few;
     others : what else was said of it before;  more : how many categories are not shown,
     in words;  calibrated : what the percentages rest on, in words;  version : the
     number of the last act on the document;  ranked : how many categories are ranked;

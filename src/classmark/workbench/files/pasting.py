@@ -21,11 +21,11 @@ _BLANK = re.compile(r"\n[ \t]*\n\s*")
 
 
 def cut(text: str, *, by_line: bool = False) -> list[dict[str, str]]:
-    """The fields of each document: blank lines are between them, or one is one line.
+    r"""The fields of each document: blank lines are between them, or one is one line.
 
     Of several lines the first is the title, where it is short.
 
-    >>> cut("Salt road\\nA walk.\\n\\nBees in May")
+    >>> cut("Salt road\nA walk.\n\nBees in May")
     [{'title': 'Salt road', 'text': 'A walk.'}, {'text': 'Bees in May'}]
     """
     text = text.replace("\r\n", "\n").strip()

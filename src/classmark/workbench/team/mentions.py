@@ -54,7 +54,7 @@ def mentions(desk: Desk, name: str) -> list[Mention]:
     if not rows:
         return []
     seen = int(desk.store.last_event(SEEN, name=name).get("number", 0))
-    numbers = [row[0] for row in rows]
+    numbers = tuple(row[0] for row in rows)
     gone = desk.store.run(UNDONE.format(", ".join("?" * len(rows))), numbers)
     undone = {number for (number,) in gone}
     return [
@@ -72,6 +72,7 @@ def unseen(desk: Desk, name: str) -> int:
 def _notes(desk: Desk) -> tuple[NoteRow, ...]:
     """The comments that name anybody; only those written since are looked for."""
     state = desk.state
+    rows: tuple[NoteRow, ...]
     upto, rows = state.derived.get(Mention, (-1, ()))
     if upto < state.upto:
         more = desk.store.run(NOTES, (upto, state.upto)).fetchall()

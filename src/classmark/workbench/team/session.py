@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def summary(desk: Desk, who: str, since: str) -> SessionSummary:
     ranks = [rank for _, _, _, rank, _, _ in labels if rank is not None]
     count = Counter(act for _, act, category, *_ in rows if category is None)
     times = [datetime.fromisoformat(row[4]).timestamp() for row in rows]
-    gaps = (later - at for at, later in zip(times, times[1:], strict=False))
+    gaps = (later - at for at, later in pairwise(times))
     return SessionSummary(
         since,
         decided=len({row[0] for row in labels}),

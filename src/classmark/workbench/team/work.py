@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from classmark.problems import Mistake
 from classmark.workbench.deciding.inbox import Filters, documents_in
@@ -94,10 +94,8 @@ def work_items(desk: Desk, to: str | None = None) -> list[WorkItem]:
     return list(items.values())
 
 
-def _item(
-    desk: Desk, seq: int, at: str, who: str, facts: dict[str, object]
-) -> WorkItem:
-    documents = tuple(facts["documents"])  # type: ignore[arg-type]
+def _item(desk: Desk, seq: int, at: str, who: str, facts: dict[str, Any]) -> WorkItem:
+    documents = tuple[str, ...](facts["documents"])
     branch, to, note = (str(facts[name]) for name in ("branch", "to", "note"))
     state = desk.state
     if documents:

@@ -202,7 +202,7 @@ def test_who_settles_sees_both_readings_and_says_what_stands(client, desk):
     page = client.get("/decide", params={"reading": "settle"})
     assert page.url.path == "/decide/new-2"
     text = unescape(page.text)
-    assert "what each reader said" in text
+    assert "the decision of each reader" in text
     assert "bo" in text
     assert "cy" in text
     said = {"primary": "bees", "reading": "settle", "version": version(page)}
@@ -268,9 +268,9 @@ def test_what_is_nearly_the_same_is_told(client, desk):
     desk.look_again()
     desk.serve_newest(lambda: True)
     found = client.get("/twins", params={"document": "again"})
-    assert "Nearly the same" in found.text
+    assert "Nearly identical" in found.text
     assert 'href="/decide/bees-0"' in found.text
-    assert "100 % alike" in found.text
+    assert "100 % similar" in found.text
 
 
 def test_a_project_without_a_model_and_without_documents(tmp_path):

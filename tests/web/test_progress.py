@@ -39,7 +39,7 @@ def test_plots_with_their_numbers(client, desk):
     for n in range(20):
         decide(desk, "ada", f"more-{n}", "bees", rank=1 + n % 2)
     shown = client.get("/progress").text
-    assert "1.50</strong> categories" in shown
+    assert "1.50</strong><span" in shown
     assert "50 %</strong>" in shown
     assert "the first suggestion was wrong in 10" in shown
     pictures = PICTURE.findall(shown)
@@ -66,7 +66,7 @@ def test_agreement_and_settling(client, desk):
     sent = {"document": "more-0", "whose": "ada", "seen": each.number, "note": "agreed"}
     done = client.post("/progress/settle", data=sent)
     assert done.status_code == 200
-    assert "Nothing waits to be settled" in done.text
+    assert "Nothing is left to settle" in done.text
     assert set(desk.store.record("more-0").labels) == {"bees"}
     assert {each.who for each in opinions(desk, "more-0")} == {"ada", "bo"}
 

@@ -147,15 +147,15 @@ def panels(progress: Progress, names: Mapping[str, str] | None = None) -> list[P
 
 def _effort(steps: Sequence[Step]) -> Plot:
     measured = [s for s in steps if not math.isnan(s.effort)]
-    words = f"{number(measured[-1].effort)} looked at" if measured else ""
+    words = f"rank {number(measured[-1].effort)}" if measured else ""
     return Plot(
         "effort",
-        "Looked at per document",
-        "How many categories an expert looks at, down the list, until the last right "
-        "one; lower is better.",
+        "Average rank of the last correct category",
+        "How far down the list an expert looks until the last correct category; lower "
+        "is better.",
         PlotAxis(MEASURED, max(s.upto for s in steps)),
         PlotAxis("categories", max((s.effort for s in measured), default=1.0) * 1.1),
-        (MEASURED, "documents", "looked at per document"),
+        (MEASURED, "documents", "average rank of the last correct category"),
         [(whole(s.upto), whole(s.documents), number(s.effort)) for s in measured],
         [([(s.upto, s.effort) for s in measured], words)],
     )
@@ -216,7 +216,7 @@ def calibration(promises: Promises) -> Plot:
     bins = [(b, percent(b.promised), percent(b.kept)) for b in promises.bins]
     return Plot(
         "calibration",
-        "Promised and kept",
+        "Are the probabilities right?",
         f"Of the suggestions called so likely, how many were right, on "
         f"{promises.documents:,} documents the model had not learned; the larger the "
         "dot the more suggestions. Off the line by "

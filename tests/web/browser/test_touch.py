@@ -34,7 +34,7 @@ def onward(page, words):
 
 def test_every_key_has_a_button(page):
     shown = [each.inner_text() for each in page.locator("button:visible").all()]
-    for key in "s l u p x > / g w e n U ? Enter".split():
+    for key in [*"slupx>/gwenU?", "Enter"]:
         assert any(re.search(rf"(^|\s){re.escape(key)}(\s|$)", s) for s in shown), key
 
 

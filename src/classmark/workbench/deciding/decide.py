@@ -165,7 +165,9 @@ def _require_clear(decision: Decision, acts: Sequence[Act]) -> None:
                 "say one of them"
             )
     if decision.aside and len(acts) > 1:
-        raise Mistake("a postponed document takes no other decision: choose one of them")
+        raise Mistake(
+            "a postponed document takes no other decision: choose one of them"
+        )
     if not acts:
         raise Mistake(
             "nothing was decided: "

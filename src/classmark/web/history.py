@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated, Any, Literal
 from urllib.parse import parse_qsl, urlencode
 
@@ -139,14 +140,17 @@ def range_form(
 
 def _in_words(desk: Desk, query: HistoryFilter) -> dict[str, Any]:
     """What the templates need to name people, acts and categories."""
-    few = len(desk.categories) <= LISTED
+    listed = list(desk.categories.values()) if len(desk.categories) <= LISTED else []
+    times = Counter(category.name.casefold() for category in listed)
     return {
         "wanted": query,
         "query": urlencode(query.asked),
         "people": log.values_of(desk, "who"),
         "acts": log.values_of(desk, "act"),
         "verbs": ALL_VERBS,
-        "listed": desk.categories.values() if few else (),
+        "listed": [
+            (c.name if times[c.name.casefold()] == 1 else c.id, c) for c in listed
+        ],
     }
 
 

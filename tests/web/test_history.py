@@ -5,7 +5,7 @@ from html import unescape
 
 import pytest
 
-from classmark.workbench.deciding.decide import Decision, decide_on, note_on
+from classmark.workbench.deciding.decide import Decision, decide_on, note_on, undo_for
 from classmark.workbench.deciding.history import HistoryFilter, past
 
 HOSTILE = "<script>alert(1)</script>"
@@ -120,3 +120,26 @@ def test_no_styles_nor_scripts_within_the_page(client, said):
     for address in ("/history", f"/history/range?first={said[0]}&last={said[-1]}"):
         text = client.get(address).text
         assert not re.search(r"<style|style=|\son\w+=|<script(?![^>]*src=)", text)
+
+
+def test_a_merge_is_one_row_that_can_be_opened(client, desk):
+    move = {"act": "merge", "category": "bread", "to": "candles"}
+    client.post("/taxonomy/change", data=move)
+    page = client.get("/history").text
+    assert "acts on documents" in page
+    (number,) = set(re.findall(r"/history\?within=(\d+)", page))
+    (many,) = re.findall(r"· ([\d,]+) acts on documents", page)
+    (rows,) = desk.store.run(
+        "SELECT count(*) FROM judgments WHERE within = ?", (int(number),)
+    ).fetchone()
+    assert int(many) == rows
+    assert page.count(f'with act <a href="#act-{number}"') == 0
+    opened = client.get(f"/history?within={number}").text
+    assert opened.count('id="act-') == min(50, rows)
+    assert client.get("/history?within=many").status_code == 400
+    undo_for(desk, "ada", int(number))
+    assert client.get("/history").text.count("acts on documents") == 2
+    document = desk.store.run(
+        "SELECT document FROM judgments WHERE within = ?", (int(number),)
+    ).fetchone()[0]
+    assert "with act <a" in client.get(f"/history?document={document}").text

@@ -54,7 +54,7 @@ def test_nothing_waits_and_import_is_offered(client, desk):
     for row in [f"new-{at}" for at in range(8)]:
         decide_on(desk, row, Decision(("bees",)), {}, "ada")
     page = client.get("/inbox")
-    assert "Nothing waits" in page.text
+    assert "All caught up" in page.text
     assert 'href="/files"' in page.text
 
 

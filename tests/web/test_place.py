@@ -82,7 +82,7 @@ def test_the_page_offers_places_and_takes_them(app, desk):
     with TestClient(app, base_url=ADDRESS) as browser:
         browser.post("/enter", data={"code": app.state.doors.code})
         browser.headers["X-CSRF"] = csrf_of(app, browser)
-        assert "Place what is sure" in browser.get("/inbox").text
+        assert "Place sure ones" in browser.get("/inbox").text
         page = browser.get("/inbox/place", params={"precision": 0.8})
         assert page.status_code == 200
         picks = re.findall(r'name="pick" value="([^"]*)"', page.text)

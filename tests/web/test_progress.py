@@ -68,7 +68,7 @@ def test_agreement_and_settling(client, desk):
     sent = {"document": "more-0", "whose": "ada", "seen": each.number, "note": "agreed"}
     done = client.post("/progress/settle", data=sent)
     assert done.status_code == 200
-    assert "Nothing waits to be settled" in done.text
+    assert "Nothing is left to settle" in done.text
     assert set(desk.store.record("more-0").labels) == {"bees"}
     assert {each.who for each in opinions(desk, "more-0")} == {"ada", "bo"}
 

@@ -4,8 +4,10 @@ import re
 
 import pytest
 
+from classmark.text import Analyzer, languages
 from classmark.workbench.settings import Settings, read_settings
 from classmark.workbench.settings_form import form_fields
+from classmark.workbench.settings_words import analyzer_of, language_of_analyzer
 from classmark.workbench.team.jobs import WORKS
 
 
@@ -21,7 +23,7 @@ def test_a_change_is_written_noted_and_seen(client, desk):
     sent |= {"learning.rare": "yes", "search.log": "named", "learning.min_df": "2"}
     answer = client.post("/settings", data=sent)
     assert answer.status_code == 200
-    assert "saved: name" in answer.text
+    assert "saved: Name of the project" in answer.text
     assert "Shelf &lt;b&gt;" in client.get("/settings").text
     found = read_settings(desk.folder)
     assert found.name == "Shelf <b>"
@@ -99,3 +101,35 @@ def test_long_work_is_started_and_told(client, desk, work):
 
 def test_unknown_work_is_refused(client):
     assert client.post("/settings/jobs", data={"work": "dance"}).status_code == 400
+
+
+def test_a_language_is_chosen_by_its_name(client, desk):
+    page = client.get("/settings").text
+    assert '<option value="english" selected>English</option>' in page
+    client.post("/settings", data={"text.language": "german"})
+    analyzer = "words|lower|stop(german)|snowball(german)"
+    assert read_settings(desk.folder).text.analyzer == analyzer
+    client.post("/settings", data={"text.analyzer": "words|lower|length(3)"})
+    page = client.get("/settings").text
+    assert '<option value="custom" selected>as set under Advanced</option>' in page
+    client.post("/settings", data={"text.language": "custom", "name": "Again"})
+    assert read_settings(desk.folder).text.analyzer == "words|lower|length(3)"
+    answer = client.post("/settings", data={"text.language": "klingon"})
+    assert answer.status_code == 400
+
+
+def test_the_first_settings_speak_in_words_and_the_others_are_folded(client):
+    page = client.get("/settings").text
+    first, _, rest = page.partition('<details class="advanced">')
+    assert "in fewer than 3 documents" in first
+    assert "Ignore rare words" in first
+    assert "words|lower" not in first
+    assert "words|lower" in rest
+    assert "learning.C" in rest
+
+
+@pytest.mark.parametrize("name", [*languages(), "any"])
+def test_every_language_has_an_analyzer(name):
+    analyzer = analyzer_of(name)
+    assert str(Analyzer.parse(analyzer)) == analyzer
+    assert language_of_analyzer(analyzer) == name

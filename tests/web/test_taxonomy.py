@@ -161,7 +161,7 @@ def test_a_refused_change_comes_back_filled_in_with_the_reason(client, asked, fi
         assert all(value in opened for value in filled)
         assert 'role="tree' in answer.text or "data-tree" in answer.text
     if "category" in asked:
-        assert f'href="/taxonomy?at={asked["category"]}">Leave it' in opened
+        assert f'href="/taxonomy?at={asked["category"]}">Cancel' in opened
 
 
 def test_a_refused_description_comes_back_filled_in(client, monkeypatch):
@@ -198,11 +198,11 @@ def test_a_long_level_is_shown_in_parts(client, desk):
     first = client.get("/taxonomy/branch", params={"of": "nature"}).text
     assert first.count('class="twig') == 200
     assert "252 more" in first
-    assert "before these" not in first
+    assert "previous" not in first
     last = client.get("/taxonomy/branch", params={"of": "nature", "after": 400}).text
     assert last.count('class="twig') == 52
     opened = client.get("/taxonomy", params={"at": "n300"}).text
-    assert "200 before these" in opened
+    assert "200 previous" in opened
     assert "52 more" in opened
     back = client.get(
         "/taxonomy/branch", params={"of": "nature", "after": 0, "back": True}
@@ -212,7 +212,7 @@ def test_a_long_level_is_shown_in_parts(client, desk):
     middle = client.get(
         "/taxonomy/branch", params={"of": "nature", "after": 200, "back": True}
     ).text
-    assert "200 before these" in middle
+    assert "200 previous" in middle
     assert middle.count('class="more"') == 1
 
 

@@ -104,7 +104,7 @@ def test_the_page_describes_the_tree_and_tries_a_simpler_one(client, desk):
 
 
 def test_the_page_proposes_daughters_and_makes_one_a_category(client, desk):
-    assert "Propose daughters" in client.get("/taxonomy?at=bees").text
+    assert "Propose subcategories" in client.get("/taxonomy?at=bees").text
     for odd in ({"clusters": "1"}, {"clusters": "x"}, {"category": ""}):
         form = {"category": "bees"} | odd
         assert client.post("/taxonomy/propose", data=form).status_code == 400

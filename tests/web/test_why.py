@@ -63,11 +63,11 @@ class TestWithAStaticTable:
         page = client.get("/decide/new-2").text
         assert 'data-meaning="bees"' in page
         assert " from words</summary>" in page
-        assert "% alike" not in page
+        assert "% similar" not in page
         asked = {"document": "new-2", "category": "bees"}
         part = client.get("/why", params=asked)
         assert part.status_code == 200
-        assert part.text.count("% alike") == 3
+        assert part.text.count("% similar") == 3
         assert "<q data-sentence>A note on" in part.text
         assert client.get("/why", params={**asked, "category": "x"}).status_code == 400
 

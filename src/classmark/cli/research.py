@@ -31,6 +31,7 @@ with deferred():
     from classmark.workbench.deciding import suggest as suggesting
     from classmark.workbench.learning import evaluate as evaluating
     from classmark.workbench.learning import train as training
+    from classmark.workbench.search import index as indexing
 
 REPORTS = Path("reports")
 BEST = 3  # suggestions shown
@@ -179,6 +180,8 @@ def demonstrate(folder: Path) -> Iterator[View]:
         waiting = collections.import_arrivals(project)
         (row,) = waiting.rows
         wait = f"{row['documents']} new arrivals wait for somebody to decide.\n"
+        with progress.working("indexing"):
+            indexing.index_project(project)
         yield View(waiting.facts(), [Text(wait)])
         note = collections.unseen_note()
         with progress.working("suggesting"):

@@ -19,6 +19,7 @@ from classmark.web.render import by_the_clock, fragment, page, redirect
 from classmark.workbench.deciding import decide as deciding
 from classmark.workbench.deciding import suggest as suggesting
 from classmark.workbench.deciding.decide import Conflict, Decision, SavedDecision, Seen
+from classmark.workbench.deciding.due import training_due
 from classmark.workbench.deciding.history import HistoryFilter, first_not_own
 from classmark.workbench.deciding.opinions import differing, disagreements, opinions
 from classmark.workbench.deciding.sheet import (
@@ -93,12 +94,15 @@ class DecisionForm(BaseModel):
 @pages.get("/decide")
 def first_page(me: Reader, reading: Reading = "") -> Response:
     """Go to the next document that waits."""
+    if not (me.desk.state.ids and me.desk.categories):
+        return redirect("/start")
     document = next_of(me.desk, me.name, reading)
     if document is not None:
         return _to_document(document, reading)
     return page(
-        me, "Decide", "decide_done.html", title="Nothing waits", reading=reading
-    )
+        me, "Decide", "decide_done.html", title="All caught up", reading=reading,
+        **_training(me.desk),
+    )  # fmt: skip
 
 
 @pages.post("/decide")
@@ -123,8 +127,13 @@ def decide_page(me: Reader, document: str, reading: Reading = "") -> HTMLRespons
         notes=() if sheet.blind else notes_on(me.desk.store, sheet.id),
         opinions=others, pace=pace(me.desk.store),
         differing=differing([each for each in others if not each.imported]),
-        background=None if reading else prefetch,
+        background=None if reading else prefetch, **_training(me.desk),
     )  # fmt: skip
+
+
+def _training(desk: Desk) -> dict[str, object]:
+    """What a page says of training."""
+    return {"due": training_due(desk), "training": bool(desk.jobs.running("train"))}
 
 
 @pages.post("/decide/{document:path}")

@@ -34,7 +34,7 @@ ALL_TAKEN = "Too many pages listen already: close some, or try again in a moment
 
 @api.get("/events", response_class=StreamingResponse, responses=STREAM)
 async def events(me: Reader, seconds: Seconds = 3600) -> StreamingResponse:
-    """Tell what happens: decided, learned, job and taxonomy, each with its JSON."""
+    """Tell what happens: decided, learned, job, trained and taxonomy, each as JSON."""
     state, may_listen = me.request.app.state, me.request.state.still_known
     open_lines: Counter[str] = state.open_lines
     wait = {"Retry-After": str(int(SIGN))}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated, Any, Literal
 from urllib.parse import parse_qsl, urlencode
 
@@ -28,6 +29,7 @@ FormText = Annotated[str, Form(max_length=2000)]
 FormNumber = Annotated[int, Form(ge=0, le=LARGEST)]
 LISTED = 1500  # categories that a list to choose from may have
 ALL_VERBS = VERBS | {
+    "unsure": "unsure",
     "primary": "primary label",
     "retract": "no longer better",
     "skip": "skipped",
@@ -57,6 +59,7 @@ class LogFields(BaseModel):
     since: Word = ""
     until: Word = ""
     state: Word = ""
+    within: Word = ""
 
     @property
     def as_filter(self) -> HistoryFilter:
@@ -80,7 +83,7 @@ class RangeAddress(LogFields):
 @pages.get("/history")
 def history_page(me: Reader, query: Annotated[HistoryAddress, Query()]) -> HTMLResponse:
     """A page of the log."""
-    lines = log.past(me.desk, query.as_filter, query.before)
+    lines = log.past(me.desk, query.as_filter, query.before, fold=True)
     return page(
         me, "History", "history.html", log=lines, before=query.before,
         **_in_words(me.desk, query.as_filter),
@@ -137,14 +140,17 @@ def range_form(
 
 def _in_words(desk: Desk, query: HistoryFilter) -> dict[str, Any]:
     """What the templates need to name people, acts and categories."""
-    few = len(desk.categories) <= LISTED
+    listed = list(desk.categories.values()) if len(desk.categories) <= LISTED else []
+    times = Counter(category.name.casefold() for category in listed)
     return {
         "wanted": query,
         "query": urlencode(query.asked),
         "people": log.values_of(desk, "who"),
         "acts": log.values_of(desk, "act"),
         "verbs": ALL_VERBS,
-        "listed": desk.categories.values() if few else (),
+        "listed": [
+            (c.name if times[c.name.casefold()] == 1 else c.id, c) for c in listed
+        ],
     }
 
 

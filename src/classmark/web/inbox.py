@@ -22,7 +22,7 @@ from classmark.web.fields import (
     calls,
     require_document,
 )
-from classmark.web.guard.auth import Classifier, Reader
+from classmark.web.guard.auth import Caller, Classifier, Reader
 from classmark.web.render import address, page, redirect
 from classmark.workbench.deciding import inbox as inboxes
 from classmark.workbench.deciding.history import values_of
@@ -34,6 +34,8 @@ from classmark.workbench.deciding.suggest import (
     placed,
     places_in_words,
 )
+from classmark.workbench.team.people import users as accounts
+from classmark.workbench.team.work import work_items
 
 pages = APIRouter()
 api = calls("decide")
@@ -46,12 +48,12 @@ ORDER_WORDS = {
     "uncertain": "uncertain first",
     "likely": "likely first",
     "random": "random",
-    "similar": "like the last",
+    "similar": "similar to the last",
 }
 SHOW_WORDS = {
     "undecided": "Undecided",
     "decided": "Decided",
-    "aside": "Set aside",
+    "aside": "Postponed",
     "disagreed": "Disagreed",
     "all": "All",
 }
@@ -112,7 +114,16 @@ def inbox_page(me: Reader, query: Annotated[InboxAddress, Query()]) -> HTMLRespo
         inbox=inboxes.inbox(me.desk, order, query.filters, query.page),
         orders=ORDER_WORDS, shows=SHOW_WORDS, people=values_of(me.desk, "who"),
         documents=len(me.desk.state.ids),
+        workers=workers(me) if me.may("admin") else (),
+        work_left=[w for w in work_items(me.desk, me.name) if not w.is_done],
     )  # fmt: skip
+
+
+def workers(me: Caller) -> list[str]:
+    """Who may be given work: users that may decide, and who has decided before."""
+    users = accounts(me.desk.store)
+    named = [u.name for u in users if u.role != "reader" and not u.disabled]
+    return list(dict.fromkeys([*named, me.name, *values_of(me.desk, "who")]))
 
 
 @pages.post("/inbox/start")

@@ -17,6 +17,7 @@ from starlette.background import BackgroundTask
 from starlette.requests import Request
 
 from classmark.workbench.results import belonging
+from classmark.workbench.team.mentions import unseen
 
 if TYPE_CHECKING:
     from classmark.web.guard.auth import Caller
@@ -79,7 +80,7 @@ def page(me: Caller, here: str, template: str, **values: Any) -> HTMLResponse:
         me=me,
         may_decide=me.may("classifier"),
         may_admin=me.may("admin"),
-        **values,
+        **{"unseen": unseen(me.desk, me.name), **values},
     )
 
 

@@ -10,7 +10,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
@@ -24,6 +24,7 @@ from fastapi.responses import RedirectResponse
 from fastapi.staticfiles import StaticFiles
 
 from classmark import __version__
+from classmark.compiling import ALL, DEMO, compile_ahead, compiling_beside, is_compiled
 from classmark.problems import Mistake, in_words_of
 from classmark.web.guard.auth import Identity, Reader, Sessions
 from classmark.web.guard.capacity import (
@@ -39,6 +40,7 @@ from classmark.web.guard.capacity import (
 from classmark.web.guard.errors import LOG, PROGRAMS, Headers, handle_errors
 from classmark.web.guard.gate import Doors, Gate, behind, doors_of
 from classmark.web.guard.limits import RequestLimits, Tries
+from classmark.web.readiness import Readiness, Ready, Stopped
 from classmark.web.settings import openapi
 from classmark.web.wording import PAGES, Worded
 from classmark.workbench.categories.find import finder_of
@@ -49,12 +51,13 @@ from classmark.workbench.team.people import has_admin
 LIVELINESS = 15  # seconds a silent connection is kept
 GOODBYE = 3  # seconds that requests in flight have when the server stops
 HEADERS = 65_536
-FIRST_PAGE = 0.3  # seconds that belong to whoever opens the first page
+LOADING = "loading the ranker"
+COMPILING = "compiling its numerical kernels, once per version (about a minute)"
 SWITCH = 0.001  # seconds a thread may compute while others wait to answer
 FEATURES = (  # the busiest first: a request is compared with every route before its own
-    "decide", "inbox", "reports", "taxonomy", "like", "search", "history", "progress",
-    "evaluation", "pasted", "files", "settings", "meaning", "rankers", "people",
-    "events", "annif",
+    "decide", "inbox", "start", "reports", "taxonomy", "like", "search", "history",
+    "progress", "evaluation", "pasted", "files", "settings", "meaning", "rankers",
+    "people", "team", "events", "annif",
 )  # fmt: skip
 ROUTERS = [
     router
@@ -113,9 +116,10 @@ def serve_project(
         doors = replace(doors, port=listening.getsockname()[1])
         with _nothing_collected(), in_words_of(PAGES):
             desk = opened.enter_context(Desk(folder, begin=False))
-            server = new_server(desk, doors, entrance, capacity)
+            readiness = Readiness()
+            server = new_server(desk, doors, entrance, capacity, readiness)
         listening.most = capacity.connections + REFUSED
-        warming = Thread(target=warm_up, args=(desk, server), name="warming")
+        warming = Thread(target=warm_up, args=(desk, server, readiness), name="warming")
         warming.start()
         say(f"Classmark serves {folder} at {address_of(host, doors, entrance)}")
         if capacity.advice:
@@ -153,28 +157,39 @@ def _closing_on_request() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def warm_up(desk: Desk, server: uvicorn.Server) -> None:
-    """Begin to learn, and load what is soon needed, once the first page is shown."""
-    while not server.started and not server.should_exit:
-        time.sleep(0.02)
-    time.sleep(FIRST_PAGE)
+def warm_up(desk: Desk, server: uvicorn.Server, readiness: Readiness) -> None:
+    """Load what every page needs, compiling what is not compiled; begin to learn."""
+    readiness.is_over = lambda: server.should_exit
+    with readiness.preparing(LOADING), suppress(Stopped):
+        while not server.started and not server.should_exit:
+            time.sleep(0.02)
+        if not is_compiled(DEMO):
+            readiness.doing = COMPILING
+            compile_ahead(DEMO, LOG.info)
+            readiness.doing = LOADING
+        desk.service.warm()
     if server.should_exit:
         return
     desk.background.start()
-    model = desk.model()
-    if model is not None:
-        model.suggest("", 1)  # blank: no source of vectors is asked
     try:
         finder_of(desk)
     except Mistake as problem:  # whoever needs it is told
         LOG.warning("not warm yet: %s", problem)
+    if not is_compiled(ALL):
+        with compiling_beside(ALL):
+            while not server.should_exit:
+                time.sleep(0.2)
 
 
 def new_server(
-    desk: Desk, doors: Doors, entrance: Entrance, capacity: Capacity | None = None
+    desk: Desk,
+    doors: Doors,
+    entrance: Entrance,
+    capacity: Capacity | None = None,
+    readiness: Readiness | None = None,
 ) -> uvicorn.Server:
     """A server that listens where it is told to."""
-    app, capacity = create_app(desk, doors), capacity or Capacity()
+    app, capacity = create_app(desk, doors, readiness), capacity or Capacity()
     protocol: Any = partial(Bounded, most=capacity.connections)
     server = BoundedServer(
         uvicorn.Config(
@@ -200,7 +215,9 @@ def new_server(
     return server
 
 
-def create_app(desk: Desk, doors: Doors | None = None) -> FastAPI:
+def create_app(
+    desk: Desk, doors: Doors | None = None, readiness: Readiness | None = None
+) -> FastAPI:
     """The workbench over one project; ``doors`` : how it is reached, else locally."""
     doors = doors or Doors()
     app = FastAPI(
@@ -221,6 +238,7 @@ def create_app(desk: Desk, doors: Doors | None = None) -> FastAPI:
         documented = router.prefix.startswith(PROGRAMS)
         app.include_router(router, include_in_schema=documented)
     handle_errors(app, secure=doors.secure)
+    app.add_middleware(Ready, readiness=readiness or Readiness())
     app.add_middleware(
         Gate, doors=doors, sessions=state.sessions, identity=state.identity
     )

@@ -18,7 +18,13 @@ from classmark.web.guard.errors import or_missing
 from classmark.web.render import THEMES, fragment, page, redirect, with_cookie
 from classmark.workbench.project import info
 from classmark.workbench.settings import SECTIONS
-from classmark.workbench.settings_form import FormField, form_fields
+from classmark.workbench.settings_form import (
+    FormField,
+    advanced_fields,
+    everyday_fields,
+    form_fields,
+)
+from classmark.workbench.settings_words import LABELS
 from classmark.workbench.team.jobs import WORKS, Job, start_work
 
 pages = APIRouter(prefix="/settings")
@@ -32,10 +38,11 @@ IN_FOLDER = "store.sqlite, in the project's folder"
 def settings_page(me: Reader) -> HTMLResponse:
     """Show the project's settings, explained."""
     settings = me.desk.settings
-    groups = form_fields(settings)
+    groups = advanced_fields(settings)
     del groups["meaning"]  # which has a page of its own
     return page(
         me, "Settings", "settings.html", part="project", groups=groups, says=SECTIONS,
+        everyday=everyday_fields(settings),
         store=settings.store.url or IN_FOLDER,
     )  # fmt: skip
 
@@ -45,7 +52,8 @@ async def change_form(me: Admin) -> Response:
     """Change the settings that differ."""
     values = {name: str(value) for name, value in (await me.request.form()).items()}
     names = await run_in_threadpool(me.desk.change_settings, values, me.name)
-    changed = f"saved: {', '.join(names)}" if names else "nothing to change"
+    changed = ", ".join(LABELS.get(name, name) for name in names)
+    changed = f"saved: {changed}" if names else "nothing to change"
     return redirect("/settings", saved=changed)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
@@ -14,13 +15,28 @@ from classmark.problems import DamagedFolder, Mistake
 from classmark.taxonomy.tree import Category
 from classmark.web import fields
 from classmark.web.guard.auth import Admin, Caller, Reader
-from classmark.web.render import fragment, page, redirect
+from classmark.web.render import fragment, page, redirect, with_cookie
 from classmark.web.reports import PRUNE, REPORT, proposed_below, work_of
 from classmark.workbench.categories import edit, propose
-from classmark.workbench.categories.browse import level_of, node_of, overview, tree_to
+from classmark.workbench.categories.browse import (
+    ORDERS,
+    TreeOrder,
+    level_of,
+    node_of,
+    overview,
+    tree_to,
+)
 from classmark.workbench.categories.edit import TaxonomyChange, carry_out, foresee
 from classmark.workbench.categories.find import find_categories
+from classmark.workbench.categories.outline import (
+    add_named,
+    add_outline,
+    parents_of_new,
+    read_outline,
+)
 from classmark.workbench.deciding.decide import undo_for
+from classmark.workbench.deciding.history import named
+from classmark.workbench.deciding.opinions import disagreements
 from classmark.workbench.project import Project
 from classmark.workbench.results import Logged
 from classmark.workbench.team.desk import Desk
@@ -31,6 +47,7 @@ api = fields.calls("categories")
 InAddress = Annotated[str, Query(max_length=1000)]
 FormText = Annotated[str, Form(max_length=1000)]
 LongText = Annotated[str | None, Field(max_length=20_000)]
+SORT = "taxonomy-sort"  # the cookie
 DESCRIPTION = {*edit.DESCRIBED, "synonyms"}
 Short = Annotated[str, Field(max_length=1000)]
 At = Annotated[int, Query(ge=0, le=10**9)]
@@ -42,6 +59,7 @@ class ChangeFields(BaseModel):
     act: Short = "describe"
     category: Short = ""
     to: Short = ""
+    to_name: Short = ""
     new: Short = ""
     label: Short = ""
     document: Annotated[tuple[str, ...], Field(max_length=5000)] = ()
@@ -79,21 +97,45 @@ def branch_part(
     me: Reader, of: InAddress = "", after: At = 0, back: bool = False
 ) -> HTMLResponse:
     """The next daughters of a category; ``back`` : those before are shown then."""
-    level = level_of(me.desk, of or None, after)
+    level = level_of(me.desk, of or None, after, _order(me))
     return fragment("taxonomy_level.html", level=level, back=back)
 
 
+@pages.get("/taxonomy/parents")
+def parents_part(me: Reader) -> HTMLResponse:
+    """The categories that a new one may be put below, as options."""
+    return fragment("taxonomy_parents.html", parents=parents_of_new(me.desk))
+
+
 @pages.get("/taxonomy")
-def taxonomy_page(me: Reader, at: InAddress = "", undo: InAddress = "") -> HTMLResponse:
-    """The tree, and one category or the whole in figures."""
+def taxonomy_page(
+    me: Reader,
+    at: InAddress = "",
+    undo: InAddress = "",
+    sort: Literal["", "name", "documents", "disputes"] = "",
+) -> Response:
+    """The tree, and one category or the overview; sort : from now on in this order."""
+    if sort:
+        where = redirect("/taxonomy", at=at)
+        return with_cookie(where, me.request, SORT, sort, days=365)
     return _shown(me, at, undo=undo if undo.isdecimal() else "")
+
+
+def _order(me: Caller) -> TreeOrder:
+    """The order that somebody has chosen last."""
+    by = me.request.cookies.get(SORT, "name")
+    if by != "disputes":
+        return TreeOrder(by if by in ORDERS else "name")
+    open_ones = me.desk.once(disagreements)
+    return TreeOrder(by, Counter(id_ for each in open_ones for id_ in each.over))
 
 
 @pages.get("/taxonomy/preview")
 def preview_page(me: Admin, query: Annotated[ChangeFields, Query()]) -> HTMLResponse:
     """What a change would do, and the button that does it."""
-    change = query.change
     try:
+        query = _with_target(me.desk, query)
+        change = query.change
         sentences = foresee(me.desk, change)
     except Mistake as mistake:
         return _refused(me, query, mistake)
@@ -101,6 +143,13 @@ def preview_page(me: Admin, query: Annotated[ChangeFields, Query()]) -> HTMLResp
         me, "Taxonomy", "taxonomy_preview.html", title=f"{change.act.title()}?",
         change=change, sentences=sentences,
     )  # fmt: skip
+
+
+def _with_target(desk: Desk, tried: ChangeFields) -> ChangeFields:
+    """Where a name was typed and nothing chosen, the one category of that name."""
+    if tried.to or not tried.to_name.strip():
+        return tried
+    return tried.model_copy(update={"to": named(desk, tried.to_name.strip())})
 
 
 @pages.post("/taxonomy/change")
@@ -117,6 +166,15 @@ def change_form(me: Admin, form: Annotated[ChangeFields, Form()]) -> Response:
     new = change.id if change.act in ("add", "split", "rename") else ""
     at = change.to if change.act == "merge" else new
     return _onward(at or change.category, logged.said, logged.numbers[0])
+
+
+@pages.post("/taxonomy/new")
+def new_part(me: Admin, label: FormText, parent: FormText = "") -> HTMLResponse:
+    """Make a category by its name; the answer is its line, as a search has it."""
+    id_ = add_named(me.desk, label, parent, me.name)
+    matches = find_categories(me.desk, label, 100)
+    made = [match for match in matches if match.category == id_]
+    return fragment("taxonomy_found.html", matches=made, words="")
 
 
 @pages.post("/taxonomy/undo")
@@ -160,12 +218,13 @@ def category_page(_: Reader, category: str) -> RedirectResponse:
 
 def _shown(me: Caller, at: str, **values: Any) -> HTMLResponse:
     """The page; tried, wrong : a change that was refused, and the reason."""
-    node = node_of(me.desk, at) if at else None
+    node, order = node_of(me.desk, at) if at else None, _order(me)
     values = {"undo": "", "tried": ChangeFields(act=""), "wrong": "", **values}
     return page(
         me, "Taxonomy", "taxonomy.html",
         title="Taxonomy" if node is None else node.twig.category.name,
-        level=tree_to(me.desk, at or None), node=node, at=at,
+        level=tree_to(me.desk, at or None, order), node=node, at=at, order=order.by,
+        orders=ORDERS,
         whole=None if at else overview(me.desk), **proposed_below(me.desk, at),
         works=[] if at else [work_of(me.desk, name) for name in (REPORT, PRUNE)],
         **values,
@@ -368,6 +427,28 @@ def read_category(me: Reader, category: fields.InPath) -> CategoryDetail:
 def add(me: Admin, body: CategoryBody) -> Logged:
     """Add a category."""
     return _written(me, edit.add, body.category)
+
+
+class OutlineBody(fields.Body):
+    """Categories as an indented list, one a line; an id may follow in brackets."""
+
+    outline: Annotated[str, Field(max_length=500_000)] = Field(
+        examples=["Nature\n  Bees\n  Birds [nature.fowl]"]
+    )
+
+
+class OutlineAnswer(fields.CallAnswer):
+    """The ids of the new categories, in the order of the list."""
+
+    ids: list[str]
+
+
+@api.post("/categories/outline", status_code=201)
+def add_list(me: Admin, body: OutlineBody) -> OutlineAnswer:
+    """Add categories from an indented list, all or none; ids come from names."""
+    lines = read_outline(body.outline, me.desk.categories)
+    add_outline(me.desk, lines, me.name)
+    return OutlineAnswer(ids=[line.id for line in lines])
 
 
 @api.patch("/categories/one/{category:path}", responses=fields.MISSING)

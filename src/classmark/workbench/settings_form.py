@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from itertools import chain
 from typing import Any
 
@@ -16,24 +16,74 @@ from classmark.workbench.settings import (
     fields_of,
     validated,
 )
+from classmark.workbench.settings_words import (
+    CHOICES,
+    CUSTOM,
+    EVERYDAY,
+    LABELS,
+    LANGUAGE,
+    SAYS,
+    analyzer_of,
+    language_choices,
+    language_of_analyzer,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class FormField:
     """A setting as a form shows it: its full name, its value as text, what it means.
 
-    choices : empty where any text may be sent.
+    choices : empty where any text may be sent;  words : what they are called.
     """
 
     name: str
     value: str
     says: str
     choices: tuple[str, ...] = ()
+    words: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def label(self) -> str:
-        """Its name without the section's."""
-        return self.name.rpartition(".")[2].replace("_", " ")
+        """What it is called, or its name without the section's."""
+        plain = self.name.rpartition(".")[2].replace("_", " ")
+        return LABELS.get(self.name, plain)
+
+
+def everyday_fields(settings: Settings) -> list[FormField]:
+    """The settings that people choose first, in words.
+
+    >>> [each.value for each in everyday_fields(Settings("Shelf"))][:2]
+    ['Shelf', 'english']
+    """
+    form = {
+        each.name: each for group in form_fields(settings).values() for each in group
+    }
+    chosen, choices = language_of_analyzer(settings.text.analyzer), language_choices()
+    if chosen == CUSTOM:
+        choices[CUSTOM] = "as set under Advanced"
+    names = tuple(choices)
+    form[LANGUAGE] = FormField(LANGUAGE, chosen, SAYS[LANGUAGE], names, choices)
+    return [_in_words(form[name]) for name in EVERYDAY]
+
+
+def _in_words(one: FormField) -> FormField:
+    """A setting with the choices that suit most, called by words."""
+    says = SAYS.get(one.name, one.says)
+    if one.choices or one.name not in CHOICES:
+        return replace(one, says=says)
+    words = dict(CHOICES[one.name])
+    words.setdefault(one.value, f"in fewer than {one.value} documents")
+    return replace(one, says=says, choices=tuple(words), words=words)
+
+
+def advanced_fields(settings: Settings) -> dict[str, list[FormField]]:
+    """The other settings, by section."""
+    form = form_fields(settings)
+    del form[""]
+    return {
+        section: [each for each in group if each.name not in EVERYDAY]
+        for section, group in form.items()
+    }
 
 
 def form_fields(settings: Settings) -> dict[str, list[FormField]]:
@@ -51,7 +101,9 @@ def form_fields(settings: Settings) -> dict[str, list[FormField]]:
                 choices = about["examples"]
                 if choices and text not in choices:
                     choices = (text, *choices)
-                shown = name.removeprefix("."), text, about["description"], choices
+                name = name.removeprefix(".")
+                words = CHOICES.get(name, {}) if choices else {}
+                shown = name, text, about["description"], choices, words
                 form[section].append(FormField(*shown))
     return form
 
@@ -74,6 +126,7 @@ def with_form_values(
     {'learning.C': '2'}
     """
     values, changes = asdict(settings), {}
+    texts = _with_analyzer(settings, texts)
     for setting in chain.from_iterable(form_fields(settings).values()):
         text = texts.get(setting.name, setting.value).strip()
         if text == setting.value:
@@ -86,6 +139,16 @@ def with_form_values(
         part[key] = _from_text(setting.name, type(part[key]), text)
         changes[setting.name] = text
     return validated(values), changes
+
+
+def _with_analyzer(settings: Settings, texts: Mapping[str, str]) -> Mapping[str, str]:
+    """The same texts; where another language was chosen, with its analyzer."""
+    language = texts.get(LANGUAGE, CUSTOM)
+    if language in (CUSTOM, language_of_analyzer(settings.text.analyzer)):
+        return texts
+    if language not in language_choices():
+        raise Mistake(f"the language {language!r} is not known: choose one of the list")
+    return {**texts, "text.analyzer": analyzer_of(language)}
 
 
 def _from_text(name: str, kind: type, text: str) -> Any:

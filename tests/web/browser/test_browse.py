@@ -95,14 +95,14 @@ def test_a_merge_by_keys_and_back(page, served):
     press(page, "Enter")
     page.wait_for_url("**at=place.shore.rescue**")
     assert "place.shore.fishing" not in served.desk.categories
-    page.get_by_role("button", name="Undo it").click()
+    page.get_by_role("button", name="Undo").click()
     page.locator(".saved", has_text="undone").wait_for()
     assert "place.shore.fishing" in served.desk.categories
 
 
 def test_a_guideline_is_written_and_read(page, served):
     page.goto("/taxonomy?at=place.shore.fishing")
-    page.get_by_text("What is said of it").click()
+    page.get_by_text("Description and guideline").click()
     page.locator("textarea[name=guideline]").fill("Boats for pleasure go elsewhere.")
     page.get_by_role("button", name="Save", exact=True).click()
     page.locator(".prose", has_text="Boats for pleasure").wait_for()

@@ -119,7 +119,7 @@ def test_the_last_decision_is_undone_when_nothing_waits_any_more(page, served):
     last = document(page)
     decide_all_but(served, last)
     press(page, "Enter")
-    page.get_by_text("Nothing waits for you").wait_for()
+    page.get_by_text("All caught up").wait_for()
     assert served.desk.store.record(last).labels
     press(page, "j", "1", "Enter", "s", ">")  # nothing is there to decide on
     press(page, "u")
@@ -129,19 +129,19 @@ def test_the_last_decision_is_undone_when_nothing_waits_any_more(page, served):
     onwards = page.locator("[data-accepts]").inner_text()
     assert onwards.startswith("Accept ")
     press(page, "Enter")
-    page.get_by_text("Nothing waits for you").wait_for()
+    page.get_by_text("All caught up").wait_for()
     page.reload()
     press(page, "Control+z")
     at(page, last)
     assert not served.desk.store.record(last).labels
 
 
-def test_skip_and_unsure_move_on(page, served):
+def test_skip_and_postpone_move_on(page, served):
     skipped = onward(page, "s")
     assert acts(served, skipped) == [("skip", None)]
-    doubted = onward(page, "?")
-    assert acts(served, doubted) == [("unsure", None)]
-    assert served.desk.store.record(doubted).aside
+    postponed = onward(page, "l")
+    assert acts(served, postponed) == [("unsure", None)]
+    assert served.desk.store.record(postponed).aside
 
 
 def test_a_note_is_kept_and_what_was_chosen_stays(page, served):
@@ -168,6 +168,7 @@ def test_why_similar_guideline_and_keys_open_and_close(page):
     for key, dialog in (
         ("g", "#guideline"),
         ("F1", "#keys"),
+        ("?", "#keys"),
         ("/", "#finder"),
         ("n", "#note"),
     ):

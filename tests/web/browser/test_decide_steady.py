@@ -229,8 +229,10 @@ def test_help_opens_in_place_on_every_page(page):
     for address in [*PAGES.values(), "/decide/nowhere", "/settings/me"]:
         page.goto(address)
         before = page.url
-        press(page, "F1")
-        assert page.locator("dialog#keys[open]").count() == 1, address
-        press(page, "Escape")
-        assert page.locator("dialog[open]").count() == 0, address
+        for key in ("F1", "?"):
+            page.evaluate("document.activeElement.blur()")
+            press(page, key)
+            assert page.locator("dialog#keys[open]").count() == 1, (address, key)
+            press(page, "Escape")
+            assert page.locator("dialog[open]").count() == 0, (address, key)
         assert page.url == before

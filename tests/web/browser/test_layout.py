@@ -55,6 +55,34 @@ def test_the_buttons_of_history_are_to_be_seen(page, busy, width):
     assert max(box["x"] + box["width"] for box in opened) <= edge
 
 
+@pytest.mark.parametrize("address", ["/decide", "/inbox", "/taxonomy", "/history"])
+def test_the_page_begins_and_ends_where_the_header_does(page, address):
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    page.goto(address)
+    (brand,) = boxes(page, ".brand")
+    (person,) = boxes(page, ".person")
+    (first,) = boxes(page, "footer.foot > :first-child")[:1] or boxes(page, ".brand")
+    sheets = boxes(page, "main .sheet, main h1, main table")
+    assert abs(min(box["x"] for box in sheets) - brand["x"]) <= 1
+    ends = max(box["x"] + box["width"] for box in sheets)
+    assert abs(ends - (person["x"] + person["width"])) <= 1
+    assert abs(first["x"] - brand["x"]) <= 1
+
+
+def test_nothing_jumps_when_something_is_decided(page):
+    """Of two documents of one kind, all but the text stays where it was."""
+    fixed = ".top, .foot, .beside, .choices, .chosen-list, .of-focused, .acts, .acts *"
+    onward(page, "Enter")
+    before = boxes(page, fixed)
+    for key in ("Enter", "s", "u"):
+        onward(page, key)
+        page.wait_for_timeout(300)
+        after = boxes(page, fixed)
+        assert [(b["y"], b["height"]) for b in after] == [
+            (b["y"], b["height"]) for b in before
+        ]
+
+
 @pytest.mark.parametrize("width", [1366, 1280])
 def test_the_header_stays_a_line_high_after_decisions(page, served, width):
     page.set_viewport_size({"width": width, "height": 768})

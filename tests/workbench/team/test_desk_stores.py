@@ -60,7 +60,7 @@ def test_a_day_at_the_desk(folder):
         assert pace(desk.store) == ""
         seen = {"candles": Seen("live", 3, 0.1)}
         decide_on(desk, "c3", Decision(("candles",)), seen, "ada")
-        assert pace(desk.store) == "3.0 looked at per document"
+        assert pace(desk.store) == "average rank 3.0"
         require_replayed(desk.store)
     with Project(folder) as project:
         assert rebuild(project).rows[0]["difference"] == 0.0

@@ -48,7 +48,17 @@
     if (next && next.querySelector("a, button")) next.querySelector("a").focus();
   }
 
+  /* A long level from a letter on */
+  async function from(button) {
+    const list = button.closest("ul");
+    const letters = button.closest("li");
+    list.replaceChildren(letters, await part(button.dataset.from));
+    list.querySelector(".line > a")?.focus();
+  }
+
   document.addEventListener("click", (event) => {
+    const letter = event.target.closest("[data-from]");
+    if (letter) from(letter);
     const folds = event.target.closest("[data-fold]");
     if (folds) fold(folds, folds.getAttribute("aria-expanded") !== "true");
     const adds = event.target.closest("[data-more]");
@@ -86,7 +96,7 @@
 
   /* Search as you type: a field, and the list of what it finds. */
   function seek(place, chosen) {
-    const field = place.querySelector("input");
+    const field = place.querySelector("input:not([type=hidden])");
     const list = place.querySelector("ul");
     let asked = null;
     const options = () => all("[role=option]", list);
@@ -154,7 +164,47 @@
     seek(place, (option) => { location.href = `/taxonomy?at=${encodeURIComponent(option.dataset.category)}`; });
   }
   for (const place of all("[data-picker]")) {
-    seek(place, (option, field) => { field.value = option.dataset.category; });
+    const id = place.querySelector("input[type=hidden]");
+    place.addEventListener("input", () => { if (id) id.value = ""; });
+    seek(place, (option, field) => {
+      const above = option.querySelector(".found-path")?.textContent;
+      field.value = id && above ? `${above} › ${option.dataset.name}` : option.dataset.name;
+      if (id) id.value = option.dataset.category;
+      else field.value = option.dataset.category;
+    });
+  }
+  /* A category dropped on another is moved below it, after a preview; Move does the same */
+  const movable = document.querySelector("[data-movable]");
+  let dragged = null;
+  const lineOf = (event) => event.target.closest?.("[data-movable] .line[data-category]");
+  const drops = (event) => {
+    const line = lineOf(event);
+    const below = line && dragged && dragged.closest("li").contains(line);
+    return line && !below ? line : null;
+  };
+  if (movable) {
+    for (const [name, does] of Object.entries({
+      dragstart: (event) => {
+        dragged = lineOf(event);
+        event.dataTransfer.setData("text/plain", dragged?.dataset.category || "");
+      },
+      dragover: (event) => {
+        all(".line.drop-here").forEach((line) => line.classList.remove("drop-here"));
+        const line = drops(event);
+        if (line) { event.preventDefault(); line.classList.add("drop-here"); }
+      },
+      drop: (event) => {
+        const line = drops(event);
+        if (!line) return;
+        event.preventDefault();
+        const told = new URLSearchParams({ act: "move", category: dragged.dataset.category, to: line.dataset.category });
+        location.href = `/taxonomy/preview?${told}`;
+      },
+      dragend: () => {
+        dragged = null;
+        all(".line.drop-here").forEach((line) => line.classList.remove("drop-here"));
+      },
+    })) movable.addEventListener(name, does);
   }
   const here = document.querySelector("[data-tree] .line.at");
   if (here) {

@@ -10,6 +10,8 @@ const box = (row, name) => row.querySelector(`input[name="${name}"]`);
 const focused = () => one("li.choice.focused");
 const make = (tag, name, text) => Object.assign(document.createElement(tag), { className: name, textContent: text });
 let first = null; // the winner of a preference that waits for its loser
+let compares = false; // whether the next row that is pressed is that winner
+let settled = null; // the row to go back to once the pointer leaves the list
 let busy = false;
 
 /* A piece of a page; where it does not come, the words that say why */
@@ -27,6 +29,7 @@ async function part(address, told, options = {}) {
 
 function focusRow(row, scrolls = true) {
   if (!row) return;
+  if (scrolls && settled) settled = row;
   for (const other of rows()) other.classList.toggle("focused", other === row);
   for (const panel of document.querySelectorAll("[data-of]")) {
     panel.hidden = panel.dataset.of !== row.dataset.number;
@@ -85,8 +88,9 @@ function chip(kind, text, drop) {
   found.title = text;
   const button = make("button", "", "×");
   button.type = "button";
-  button.setAttribute("aria-label", `take back: ${text}`);
+  button.setAttribute("aria-label", `remove ${text}`);
   button.addEventListener("click", drop);
+  button.title = `Remove ${text}`;
   found.append(make("span", "", text), button);
   return found;
 }
@@ -115,8 +119,8 @@ function show() {
     row.classList.toggle("over", row === first);
   }
   const found = rows().flatMap(chips).concat(pairChips());
-  const none = make("span", "soft", first
-    ? `${first.dataset.name} over … a digit, or j k and > again; Esc drops it`
+  const none = make("span", "soft", compares ? "Press the better category, then the other"
+    : first ? `${first.dataset.name} over … press the other, or its digit; Esc cancels`
     : found.length ? "chosen:" : "nothing chosen yet");
   one("[data-chosen]").replaceChildren(none, ...found);
   tellEnter();
@@ -126,9 +130,10 @@ function tellEnter() {
   const words = one("[data-accepts]");
   if (!words) return;
   const chosen = rows().filter((row) => row.classList.contains("chosen"));
-  const only = chosen[0] || (one("[data-chosen] .chip") ? null : focused());
+  const unsaid = one("[data-chosen] .chip") || "unranked" in page().dataset;
+  const only = chosen[0] || (unsaid ? null : focused());
   words.textContent = chosen.length > 1 ? `Accept ${chosen.length} and next`
-    : only ? `Accept ${only.dataset.name}` : "Save and next";
+    : only ? `Accept ${only.dataset.name}` : one("[data-chosen] .chip") ? "Save and next" : "Choose a category";
 }
 
 function toggle(row, name) {
@@ -172,6 +177,11 @@ function addPair(winner, loser) {
   return one("[data-pairs]").append(pair);
 }
 
+function comparing() {
+  compares = true;
+  show();
+}
+
 function over() {
   if (first) pairWith(focused());
   else { first = focused(); show(); }
@@ -181,8 +191,9 @@ function over() {
 
 function accept() {
   const nothing = !one("[data-chosen] .chip");
+  if (nothing && "unranked" in page().dataset) return trouble("Nothing is chosen yet: press the number of a category, or click it.");
   if (nothing && focused()) toggle(focused(), "assign");
-  send("accept");
+  return send("accept");
 }
 
 async function send(action) {
@@ -277,6 +288,7 @@ function addRow(category, name, above) {
   row.querySelector(".name").textContent = name;
   row.querySelector(".above").textContent = above;
   for (const said of SAID) box(row, said).value = category;
+  for (const mark of row.querySelectorAll("[data-mark]")) mark.ariaLabel = `${mark.title}: ${name}`;
   const panel = one("#added-of").content.firstElementChild.cloneNode(true);
   panel.dataset.of = row.dataset.number;
   panel.querySelector("[data-name]").textContent = name;

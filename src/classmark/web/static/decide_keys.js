@@ -41,6 +41,37 @@ function openFinder() {
   one("#found").replaceChildren();
 }
 
+/* A category that is missing is made here, and chosen */
+
+function openNew() {
+  const words = one("#finder input").value.trim();
+  one("#finder").close();
+  const name = openDialog("new-category").querySelector("[name=label]");
+  name.value = words;
+  name.focus();
+  part("/taxonomy/parents", {})
+    .then((found) => one("#new-category select").replaceChildren(...found.querySelectorAll("option")))
+    .catch((problem) => { one("#new-category [role=alert]").textContent = problem.message; });
+}
+
+async function makeCategory(form) {
+  const said = form.querySelector("[role=alert]");
+  said.hidden = true;
+  const body = new URLSearchParams(new FormData(form));
+  body.set("csrf", document.body.dataset.csrf);
+  try {
+    const answer = await fetch("/taxonomy/new", { method: "POST", body });
+    const found = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const option = found.querySelector("[role=option]");
+    if (!option) throw new Error(found.querySelector("[role=alert]")?.textContent.trim() || "It was not made: load the page again.");
+    one("#new-category").close();
+    addFound(option);
+  } catch (problem) {
+    said.textContent = problem.message;
+    said.hidden = false;
+  }
+}
+
 function openGuideline() {
   const row = focused();
   if (!row) return;
@@ -105,7 +136,7 @@ function quiet() {
 }
 
 function escape() {
-  if (first) { first = null; show(); }
+  if (first || compares) { first = null; compares = false; show(); }
   one("[data-alike]").hidden = true;
   one("[data-trouble]").hidden = true;
 }
@@ -127,7 +158,7 @@ const ACTS = {
   x: () => toggle(focused(), "reject"),
   ">": over,
   s: () => send("skip"),
-  "?": () => send("unsure"),
+  l: () => send("unsure"),
   u: () => send("undo"),
   U: () => send("redo"),
   w: quiet,
@@ -162,11 +193,29 @@ function pressed(event) {
   }
 }
 
+/* Where a pointer pressed a button, the keys belong to the page again */
 function clicked(event) {
   const act = event.target.closest("[data-act]")?.dataset.act;
-  if (act) { event.preventDefault(); ACTS[act](); }
+  if (act) {
+    event.preventDefault();
+    if (event.detail > 0) one("main h1")?.focus({ preventScroll: true });
+    if (act === ">" && event.detail > 0 && !first) comparing();
+    else (page() ? ACTS : WITHOUT_DOCUMENT)[act]();
+  }
+  const row = event.target.closest("li.choice");
+  if (row) rowClicked(event, row);
   const option = event.target.closest("#found [role=option]");
   if (option) { event.preventDefault(); addFound(option); }
+}
+
+function rowClicked(event, row) {
+  const mark = event.target.closest("[data-mark]")?.dataset.mark;
+  settled = row;
+  if (mark || first || compares) event.preventDefault();
+  if (mark === "about") { focusRow(row); openGuideline(); }
+  else if (mark) toggle(row, mark);
+  else if (first) pairWith(row);
+  else if (compares) { first = row; compares = false; focusRow(row); show(); }
 }
 
 /* What was learned meanwhile is told; what is on the screen stays as it is */
@@ -189,6 +238,8 @@ function listen() {
 
 function begin() {
   first = null;
+  compares = false;
+  settled = null;
   tellLearned();
   one("main h1")?.focus({ preventScroll: true });
   if (!page()) return;
@@ -208,9 +259,16 @@ document.addEventListener("change", (event) => {
   focusRow(row);
   show();
 });
-document.addEventListener("mouseover", (event) => {
+/* A pointer over a row shows its reasons; once it leaves the list, those of before are back */
+document.addEventListener("mousemove", (event) => {
   const row = event.target.closest("li.choice");
-  if (row && row !== focused() && event.movementX + event.movementY !== 0) focusRow(row, false);
+  if (row && row !== focused() && (event.movementX || event.movementY)) {
+    settled ||= focused();
+    focusRow(row, false);
+  } else if (settled && !event.target.closest("ol.choices")) {
+    if (settled.isConnected) focusRow(settled, false);
+    settled = null;
+  }
 });
 document.addEventListener("toggle", (event) => {
   if (!event.target.matches("[data-meaning]")) return;
@@ -218,6 +276,7 @@ document.addEventListener("toggle", (event) => {
   markMeaning();
 }, true);
 document.addEventListener("submit", (event) => {
+  if (event.target.matches("[data-new-category]")) { event.preventDefault(); makeCategory(event.target); }
   if (event.target !== form()) return;
   event.preventDefault();
   const act = event.submitter?.value || "accept";
@@ -230,7 +289,10 @@ document.addEventListener("keydown", (event) => {
   if (event.target.matches("#finder input")) finderKey(event);
   if (event.target.matches("#note textarea") && event.ctrlKey && event.key === "Enter") sendNote();
 });
-document.addEventListener("click", (event) => { if (event.target.closest("[data-notes-it]")) sendNote(); });
+document.addEventListener("click", (event) => {
+  if (event.target.closest("[data-notes-it]")) sendNote();
+  if (event.target.closest("[data-new]")) openNew();
+});
 window.addEventListener("popstate", () => window.location.reload());
 listen();
 begin();

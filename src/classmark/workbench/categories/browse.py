@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from classmark.problems import Mistake
 from classmark.taxonomy.tree import ACTIVE, Category, Taxonomy
+from classmark.text import fold, fold_accents
 from classmark.workbench.results import Cell, Table
 from classmark.workbench.store.store import Store, title_of
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from classmark.workbench.project import Project
 
 
+_DIGITS = re.compile(r"(\d+)")
 DEEPEST = 50  # levels that are opened at once
 AT_ONCE = 200  # daughters of a category that are shown at once
 EXAMPLES, TICKED = 8, 60  # documents that are shown, and that a split may take
@@ -64,7 +67,8 @@ class Twig:
     """A category in the tree.
 
     here, below : documents it has, and with all below it;  daughters : how many;
-    open : those of them that are shown, None: it is closed.
+    open : those of them that are shown, None: it is closed;  disputed : documents on
+    which people disagree about it.
     """
 
     category: Category
@@ -73,6 +77,7 @@ class Twig:
     daughters: int
     ranked: SuggestionCounts
     open: Level | None = None
+    disputed: int = 0
 
     @property
     def retired(self) -> bool:
@@ -84,13 +89,15 @@ class Twig:
 class Level:
     """Some daughters of a category, or categories at the top (of : None).
 
-    after : how many come before them;  left : how many come after.
+    after : how many come before them;  left : how many come after;  letters : of a
+    long level by name, each first letter and the place where it begins.
     """
 
     of: str | None
     twigs: tuple[Twig, ...]
     after: int
     left: int
+    letters: tuple[tuple[str, int], ...] = ()
 
     @property
     def next(self) -> int:
@@ -129,15 +136,82 @@ class Overview:
     guided: int
 
 
-def level_of(project: Project, of: str | None = None, after: int = 0) -> Level:
+@dataclass(frozen=True, slots=True)
+class TreeOrder:
+    """In which order categories of one level stand: by name, documents or disputes.
+
+    disputed : category → documents on which people disagree about it.
+    """
+
+    by: str = "name"
+    disputed: Mapping[str, int] = field(default_factory=dict)
+
+    def sorted(self, project: Project, ids: Sequence[str]) -> list[str]:
+        """Categories in this order; those alike by name."""
+        names = project.once(_sorting_names)
+        match self.by:
+            case "name":
+                return sorted(ids, key=names.__getitem__)
+            case "documents":
+                below = project.once(branch_counts)
+                return sorted(ids, key=lambda id_: (-below.get(id_, 0), names[id_]))
+            case "disputes":
+                known = self.disputed
+                return sorted(ids, key=lambda id_: (-known.get(id_, 0), names[id_]))
+        return list(ids)
+
+
+ORDERS = {"name": "name", "documents": "documents", "disputes": "disagreement"}
+BY_NAME = TreeOrder()
+
+
+def _sorting_names(project: Project) -> dict[str, tuple[Any, ...]]:
+    """Category → what its name is compared by; numbers by what they are worth.
+
+    An id that no category has any more stands for itself.
+    """
+    return {id_: sorting_key(each.name) for id_, each in project.categories.items()}
+
+
+def sorting_key(name: str) -> tuple[tuple[int, int, str], ...]:
+    """A name in the order of people: small letters, and 9 before 10.
+
+    >>> sorted(["Part 10", "part 9", "Ärzte", "Zoo"], key=sorting_key)
+    ['Ärzte', 'part 9', 'Part 10', 'Zoo']
+    """
+    runs = _DIGITS.split(fold_accents(fold(name)))
+    return tuple((0, int(run), "") if run.isdecimal() else (1, 0, run) for run in runs)
+
+
+def level_of(
+    project: Project,
+    of: str | None = None,
+    after: int = 0,
+    order: TreeOrder = BY_NAME,
+) -> Level:
     """The next daughters of a category, or categories at the top."""
-    ids = _daughters(project, of)
+    ids = order.sorted(project, _daughters(project, of))
     shown = ids[after : after + AT_ONCE]
-    twigs = _twigs(project, shown)
-    return Level(of, tuple(twigs), after, max(0, len(ids) - after - len(shown)))
+    twigs = _twigs(project, shown, order)
+    letters = _letters(project, ids) if order.by == "name" else ()
+    left = max(0, len(ids) - after - len(shown))
+    return Level(of, tuple(twigs), after, left, letters)
 
 
-def tree_to(project: Project, category: str | None = None) -> Level:
+def _letters(project: Project, ids: Sequence[str]) -> tuple[tuple[str, int], ...]:
+    """Of a long level, each first letter and the place where it begins."""
+    if len(ids) <= AT_ONCE:
+        return ()
+    first: dict[str, int] = {}
+    for place, id_ in enumerate(ids):
+        letter = fold_accents(project.categories[id_].name[:1]).upper()
+        first.setdefault(letter if letter.isalpha() else "#", place)
+    return tuple(first.items())
+
+
+def tree_to(
+    project: Project, category: str | None = None, order: TreeOrder = BY_NAME
+) -> Level:
     """The top of the tree, opened down to a category; of a deep one, the last levels.
 
     A page nests the levels: beyond some hundred it could be neither made nor read.
@@ -146,18 +220,21 @@ def tree_to(project: Project, category: str | None = None) -> Level:
     if category is not None:
         path = project.tree.path(_category(project, category).id)
     first = max(0, len(path) - DEEPEST)
-    return _opened(project, path[first - 1] if first else None, path[first:])
+    above = path[first - 1] if first else None
+    return _opened(project, above, path[first:], order)
 
 
-def _opened(project: Project, of: str | None, path: Sequence[str]) -> Level:
+def _opened(
+    project: Project, of: str | None, path: Sequence[str], order: TreeOrder
+) -> Level:
     """A level with the first of the path opened."""
     if not path:
-        return level_of(project, of)
+        return level_of(project, of, order=order)
     first, *rest = path
-    place = _daughters(project, of).index(first)
-    level = level_of(project, of, place - place % AT_ONCE)
+    place = order.sorted(project, _daughters(project, of)).index(first)
+    level = level_of(project, of, place - place % AT_ONCE, order)
     twigs = [
-        replace(twig, open=_opened(project, first, rest))
+        replace(twig, open=_opened(project, first, rest, order))
         if twig.category.id == first and twig.daughters
         else twig
         for twig in level.twigs
@@ -219,7 +296,9 @@ def ranked_by_log(store: Store, ids: Sequence[str]) -> dict[str, SuggestionCount
     return {id_: SuggestionCounts(*map(int, counts)) for id_, *counts in rows}
 
 
-def _twigs(project: Project, ids: Sequence[str]) -> list[Twig]:
+def _twigs(
+    project: Project, ids: Sequence[str], order: TreeOrder = BY_NAME
+) -> list[Twig]:
     categories, tree = project.categories, project.tree
     here, below = project.state.counts, project.once(branch_counts)
     ranked = ranked_by_log(project.store, ids) if ids else {}
@@ -230,6 +309,7 @@ def _twigs(project: Project, ids: Sequence[str]) -> list[Twig]:
             below.get(id_, 0),
             len(tree.children(id_)),
             ranked.get(id_, SuggestionCounts()),
+            disputed=order.disputed.get(id_, 0),
         )
         for id_ in ids
         if id_ in categories

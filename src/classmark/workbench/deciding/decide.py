@@ -165,7 +165,9 @@ def _require_clear(decision: Decision, acts: Sequence[Act]) -> None:
                 "say one of them"
             )
     if decision.aside and len(acts) > 1:
-        raise Mistake("a document set aside takes no other decision: say one of them")
+        raise Mistake(
+            "a postponed document takes no other decision: choose one of them"
+        )
     if not acts:
         raise Mistake(
             "nothing was decided: "
@@ -209,7 +211,7 @@ def _words(acts: list[Act]) -> str:
         if act.other
         else f"{act.act} {act.category}"
         if act.category
-        else "set aside"
+        else "postponed"
         for act in acts
     )
 

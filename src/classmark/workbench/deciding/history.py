@@ -33,6 +33,12 @@ LEFT JOIN categories AS c ON c.number = j.category
 LEFT JOIN categories AS o ON o.number = j.other
 WHERE {} ORDER BY j.seq DESC LIMIT ?
 """
+UNFOLDED = """NOT EXISTS (
+  SELECT 1 FROM judgments AS p WHERE p.seq = j.within AND p.document IS NULL)"""
+AFTER = """
+SELECT seq FROM judgments WHERE seq > ? AND (within IS NULL OR within <> ?)
+ORDER BY seq LIMIT 1
+"""
 GONE = "EXISTS (SELECT 1 FROM undone AS g WHERE g.seq = j.seq)"
 STATES = {"": "1 = 1", "holds": f"NOT {GONE}", "undone": GONE}
 MENTIONS = "SELECT number FROM categories WHERE id = ? OR label = ?"
@@ -43,7 +49,7 @@ class HistoryFilter:
     """Which lines of the log; what is "" is not asked for.
 
     category : its id, or its label;  since, until : days, YYYY-MM-DD, both included;
-    state : "holds" or "undone".
+    state : "holds" or "undone";  within : the number of the act that they belong to.
     """
 
     who: str = ""
@@ -53,6 +59,7 @@ class HistoryFilter:
     since: str = ""
     until: str = ""
     state: str = ""
+    within: str = ""
 
     @property
     def asked(self) -> dict[str, str]:
@@ -65,7 +72,8 @@ class HistoryLine:
     """One line of the log as it is shown.
 
     title : of the document;  again : the number that brings it back, where it is
-    undone;  rank, score, model : what was seen when it was said.
+    undone;  rank, score, model : what was seen when it was said;  folded : how many
+    acts on documents belong to it, which are not listed.
     """
 
     number: int
@@ -85,6 +93,7 @@ class HistoryLine:
     score: float | None
     note: str
     again: int | None = None
+    folded: int = 0
 
     @property
     def state(self) -> str:
@@ -136,14 +145,25 @@ def past(
     filters: HistoryFilter | None = None,
     before: int | None = None,
     top: int = 50,
+    *,
+    fold: bool = False,
 ) -> HistoryPage:
-    """The newest lines of the log that are asked for, those before a number."""
+    """The newest lines of the log that are asked for, those before a number.
+
+    fold : what a change of the taxonomy did to documents is counted, not listed, unless
+    it is asked for.
+    """
     if not 1 <= top <= MOST:
         raise Mistake(f"top is {top}: ask for 1 to {MOST} lines")
     store = project.store
     where, values = _conditions(filters, before)
+    fold = fold and not (filters and (filters.document or filters.within))
+    if fold:
+        where = f"{where} AND {UNFOLDED}"
     lines = _lines(store, where, (*values, top + 1))
     shown, more = lines[:top], len(lines) > top
+    if fold:
+        shown = [_folded(store, line) for line in shown]
     named = titles(store, {line.document for line in shown if line.document})
     titled = (replace(line, title=named.get(line.document or "", "")) for line in shown)
     return HistoryPage(tuple(titled), shown[-1].number if more else None)
@@ -158,6 +178,18 @@ def _lines(store: Store, where: str, values: tuple[Any, ...]) -> list[HistoryLin
             line = replace(line, again=max(chain_of(store, line.number)))
         lines.append(line)
     return lines
+
+
+def _folded(store: Store, line: HistoryLine) -> HistoryLine:
+    """A line with how many acts belong to it: in the log they follow it at once."""
+    if line.document is not None:
+        return line
+    number = line.number
+    after = store.run(AFTER, (number, number)).fetchone()
+    if after is None:
+        (last,) = store.run("SELECT max(seq) FROM judgments").fetchone()
+        after = (last + 1,)
+    return replace(line, folded=after[0] - number - 1)
 
 
 def values_of(project: Project, column: Literal["who", "act"]) -> list[str]:
@@ -181,10 +213,20 @@ def _conditions(
         "j.at >= ?": _day("since", filters.since),
         "j.at < ?": _day("until", filters.until, after=1),
         "j.seq < ?": before,
+        "j.within = ?": _number("within", filters.within),
     }
     used = {sql: value for sql, value in tests.items() if value not in ("", None)}
     values = [value for sql, value in used.items() for _ in range(sql.count("?"))]
     return " AND ".join((*used, STATES[filters.state])), values
+
+
+def _number(name: str, text: str) -> int | None:
+    """A number of an act, or None where none is asked for."""
+    if not text:
+        return None
+    if not text.isdecimal() or len(text) > 18:
+        raise Mistake(f"{name} is {text!r}: give the number of an act")
+    return int(text)
 
 
 def correct(

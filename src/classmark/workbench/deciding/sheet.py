@@ -6,12 +6,13 @@ import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from operator import itemgetter
 from threading import Lock, RLock
 from typing import TYPE_CHECKING, NamedTuple
 
 from classmark.corpus.documents import Document
-from classmark.taxonomy.tree import path_names
+from classmark.taxonomy.tree import ACTIVE, path_names
 from classmark.text import words
 from classmark.workbench.deciding.decide import (
     SAID,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 SHOWN = 10
 SOON = 0.05  # seconds that a document may wait for what was decided just before
+TEXT = "text"  # the field that is read below the title, however short
 SHORT = 60  # characters of a field that is told beside the title
 NOTES = "= 'note' AND NOT EXISTS (SELECT 1 FROM undone WHERE seq = j.seq)"
 _RUN = re.compile(r"\w+")
@@ -88,7 +90,7 @@ class Choice:
 class Sheet:
     """A document, and what may be said of it.
 
-    words : the text, in pieces;  choices : the best ten;
+    words : the text, in pieces;  choices : the best ten, or all of a few;
     others : what else was said of it before;  more : how many categories are not shown,
     in words;  calibrated : what the percentages rest on, in words;  version : the
     number of the last act on the document;  ranked : how many categories are ranked;
@@ -154,6 +156,7 @@ def _laid_out(desk: Desk, document: str, version: int, *, blind: bool) -> Sheet:
     model, learned = desk.model(), desk.service.upto
     suggestions = [] if model is None else model.suggest(text, SHOWN)
     choices = tuple(choice_of(desk, record, s.category, s) for s in suggestions)
+    choices += _unranked(desk, record, choices)
     title, about, body = in_parts(record.document, record.meta)
     parts = [dict(choice.favour + choice.against) for choice in choices]
     calibrated = ""
@@ -165,7 +168,7 @@ def _laid_out(desk: Desk, document: str, version: int, *, blind: bool) -> Sheet:
         about,
         tuple(marked(body or text, parts)),
         choices,
-        f"{len(desk.categories) - len(choices):,} more",
+        f"{more:,} more" if (more := len(desk.categories) - len(choices)) else "",
         version,
         _others(desk, record, choices),
         calibrated,
@@ -178,6 +181,18 @@ def _laid_out(desk: Desk, document: str, version: int, *, blind: bool) -> Sheet:
         blind,
         learned,
     )
+
+
+def _unranked(
+    desk: Desk, record: JudgedRecord, ranked: Iterable[Choice]
+) -> tuple[Choice, ...]:
+    """Of a few categories all are shown: after those ranked, the others in order."""
+    active = (id_ for id_, each in desk.categories.items() if each.status == ACTIVE)
+    names = list(islice(active, SHOWN + 1))
+    if len(names) > SHOWN:
+        return ()
+    shown = {choice.category for choice in ranked}
+    return tuple(choice_of(desk, record, id_) for id_ in names if id_ not in shown)
 
 
 def _model_name(desk: Desk) -> str:
@@ -207,14 +222,15 @@ def in_parts(
     """
     fields = dict(document.fields)
     title = fields.pop("title", "") or document.id
-    body = "\n\n".join(v for v in fields.values() if not _is_short(v))
+    body = "\n\n".join(v for k, v in fields.items() if not _is_fact(k, v))
     facts = [*fields.items(), *meta.items()]
-    about = tuple((k, v) for k, v in facts if v and _is_short(v))
+    about = tuple((k, v) for k, v in facts if v and _is_fact(k, v))
     return title, about, body
 
 
-def _is_short(value: str) -> bool:
-    return len(value) < SHORT or bool(_ADDRESS.fullmatch(value))
+def _is_fact(name: str, value: str) -> bool:
+    """Whether a field is told beside the title: it is short, and not the text."""
+    return name != TEXT and (len(value) < SHORT or bool(_ADDRESS.fullmatch(value)))
 
 
 def notes_on(store: Store, document: str) -> tuple[LoggedAct, ...]:

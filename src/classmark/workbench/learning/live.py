@@ -115,6 +115,12 @@ class Service:
         self.saved = self.upto
         self._show()
 
+    def warm(self) -> None:
+        """Load what learns and ranks, so that nobody has to wait for it later."""
+        load_kernels()
+        if self.model is not None:
+            self.model.suggest("", 1)  # blank: no source of vectors is asked
+
     def is_outdated(self) -> bool:
         """Whether another model is in service, or can be learned from only now."""
         if base_of(self.project) != self.base:

@@ -32,6 +32,7 @@ from classmark.workbench.project import Project
 from classmark.workbench.settings import FILE, read_settings
 from classmark.workbench.store.schema import StoreInUse
 from classmark.workbench.team.jobs import Jobs
+from classmark.workbench.team.webhooks import Webhooks
 
 if TYPE_CHECKING:
     from classmark.rankers.text_ranker import TextRanker
@@ -98,7 +99,8 @@ class Event:
     """Something that happened.
 
     kind : "decided" (an act on a document), "learned" (up to act ``number``), "job" (of
-    that number, begun or ended) or "taxonomy" (categories changed);  said : in words.
+    that number, begun or ended), "trained" (by that job) or "taxonomy" (categories
+    changed);  said : in words.
     """
 
     kind: str
@@ -313,6 +315,8 @@ class Desk(Project):
         self.service.open()
         self._state.follow(self.store)
         self._ahead = ThreadPoolExecutor(1, "ahead")
+        self.webhooks = Webhooks(self)
+        self.webhooks.start()
         self.background = Background(self)
         if begin:
             self.background.start()
@@ -324,6 +328,7 @@ class Desk(Project):
         """Save what was learned, and close the project; long work is told to stop."""
         self._ahead.shutdown(cancel_futures=True)
         self.jobs.stop(PATIENCE)
+        self.webhooks.stop()
         self.background.stop()
         self.service.save()
         self.service.project.__exit__()

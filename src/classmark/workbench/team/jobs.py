@@ -139,8 +139,8 @@ class Jobs:
         self._tell(job)
         state, model = FAILED, self._desk.models.current()
         try:
-            told = _Told(job, self._tell, self._stopping)
-            with Project(self._desk.folder) as project, shown_by(told):
+            display = _Told(job, self._tell, self._stopping)
+            with Project(self._desk.folder) as project, shown_by(display):
                 job.result = work(project)
             if isinstance(job.result, WorkResult):
                 job.said, job.result = job.result.said, plain(job.result.facts)
@@ -149,6 +149,8 @@ class Jobs:
             self._desk.look_again()
             if self._desk.models.current() != model:
                 self._desk.serve_newest(lambda: not self._stopping.is_set())
+                told = {"who": job.who, "said": job.said}
+                self._desk.events.tell("trained", job.id, **told)
             state = DONE
         except Stopped:
             job.mistake = STOPPED

@@ -148,12 +148,12 @@ def panels(progress: Progress, names: Mapping[str, str] | None = None) -> list[P
 
 def _effort(steps: Sequence[Step]) -> Plot:
     measured = [s for s in steps if not math.isnan(s.effort)]
-    words = f"{number(measured[-1].effort)} looked at" if measured else ""
+    words = f"rank {number(measured[-1].effort)}" if measured else ""
     return Plot(
         "effort",
         "Average rank of the last correct category",
-        "How many categories an expert looks at, down the list, until the last right "
-        "one; lower is better.",
+        "How far down the list an expert looks until the last correct category; lower "
+        "is better.",
         PlotAxis(MEASURED, max(s.upto for s in steps)),
         PlotAxis("categories", max((s.effort for s in measured), default=1.0) * 1.1),
         (MEASURED, "documents", "average rank of the last correct category"),
@@ -277,7 +277,7 @@ def calibration(promises: Promises) -> Plot:
     bins = [(b, percent(b.promised), percent(b.kept)) for b in promises.bins]
     return Plot(
         "calibration",
-        "Promised and kept",
+        "Are the probabilities right?",
         f"Of the suggestions called so likely, how many were right, on "
         f"{promises.documents:,} documents the model had not learned; the larger the "
         "dot the more suggestions. Off the line by "

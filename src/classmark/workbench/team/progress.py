@@ -294,4 +294,4 @@ SELECT avg(deepest), count(*) FROM (
 def pace(store: Store) -> str:
     """The mean rank of the last label that was right, of late, in words; or ""."""
     mean, many = store.run(LOOKED_AT, (ACTS,)).fetchone()
-    return f"{float(mean):.1f} looked at per document" if many else ""
+    return f"average rank {float(mean):.1f}" if many else ""

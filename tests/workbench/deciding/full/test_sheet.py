@@ -153,9 +153,9 @@ def test_how_many_were_looked_at(desk):
         shown = zip(names, ranks, strict=True)
         seen = {name: Seen("live", rank, 0.5) for name, rank in shown}
         decide_on(desk, id_, Decision(tuple(seen)), seen, "ada")
-    assert pace(desk.store) == "2.3 looked at per document"
+    assert pace(desk.store) == "average rank 2.3"
     undo_for(desk, "ada")
-    assert pace(desk.store) == "2.5 looked at per document"
+    assert pace(desk.store) == "average rank 2.5"
 
 
 def test_a_category_that_was_searched_for(desk):

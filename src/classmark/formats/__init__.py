@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["READERS", "Reader", "guess_format", "read_records"]
 
 LOOK = 200
+ROW_FORMATS = ("csv", "jsonl")  # whose columns people may name
 BYTE_ORDER_MARK = "\xef\xbb\xbf"  # of UTF-8, read as Latin-1
 
 

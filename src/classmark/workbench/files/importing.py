@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import (
+    Callable,
+    Container,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from classmark.corpus.documents import Document
-from classmark.formats import read_records
+from classmark.formats import ROW_FORMATS, guess_format, read_records, some_of
+from classmark.formats.columns import RowFile, open_rows
 from classmark.formats.preferences import is_preferences, numbered_preferences
 from classmark.formats.records import THRESHOLD, Record
-from classmark.formats.taxonomies import read_categories
+from classmark.formats.rows import SOURCES, Layout, LeftOut
+from classmark.formats.taxonomies import is_taxonomy_header, read_categories
 from classmark.formats.text_files import FilePlace
-from classmark.problems import Mistake, worded
+from classmark.problems import Mistake, UnreadableFile, worded
 from classmark.progress import remarks, track
 from classmark.taxonomy.tree import Category, taxonomy_of
 from classmark.workbench import meaning as vectors
@@ -101,17 +110,141 @@ def compare(project: Project, records: Iterable[Record], source: str) -> Compari
 
 
 def import_documents(
-    project: Project, path: Path, format_: str | None = None, *, replace: bool = False
+    project: Project,
+    path: Path,
+    format_: str | None = None,
+    layout: Layout | None = None,
+    *,
+    replace: bool = False,
 ) -> Table:
     """Read a file or folder of documents; labels go to the judgment log.
 
-    All of it is imported, or, when the file cannot be read to its end, nothing.
+    layout : how its columns are read; what it does not say is as in the last import of
+    such columns, or guessed. All of it is imported, or, when the file cannot be read to
+    its end, nothing.
     """
     if format_ == PREFERENCES or (format_ is None and is_preferences(path)):
         return import_preferences(project, path)
-    records = read_records(path, format_)
-    table = import_records(project, records, str(path), replace=replace)
+    format_ = format_ or guess_format(path)
+    if format_ not in ROW_FORMATS:
+        if layout not in (None, Layout()):
+            raise Mistake(f"{path}: {format_} has no columns to be named: leave them")
+        records = read_records(path, format_)
+        table = import_records(project, records, str(path), replace=replace)
+        return append_note(table, vectors.computed_after_import(project))
+    file = open_columns(project, path, format_, layout)
+    left_out = LeftOut() if file.layout.skip else None
+    records = some_of(track(file.read(left_out), f"reading {path}"), path)
+    table = import_records(
+        project, records, str(path), replace=replace, layout=file.layout
+    )
+    for note in (f"read as {file.described()}", *rows_left_out(left_out)):
+        table = append_note(table, note)
     return append_note(table, vectors.computed_after_import(project))
+
+
+def import_files(
+    project: Project,
+    paths: Sequence[Path],
+    format_: str | None = None,
+    layout: Layout | None = None,
+    *,
+    replace: bool = False,
+) -> Table:
+    """Import several files or folders: all of them, or nothing."""
+    with project.store.transaction():
+        tables = [
+            import_documents(project, path, format_, layout, replace=replace)
+            for path in paths
+        ]
+    return _joined(tables)
+
+
+def _joined(tables: list[Table]) -> Table:
+    if len(tables) == 1:
+        return tables[0]
+    named = [table.title.partition(" ")[2] for table in tables]
+    rows = [
+        {"file": name, **row}
+        for name, table in zip(named, tables, strict=True)
+        for row in table.rows
+    ]
+    notes = [
+        f"{name}: {line}"
+        for name, table in zip(named, tables, strict=True)
+        for line in table.note.split("\n")
+        if line
+    ]
+    return Table(f"Imported {len(tables)} files", rows, "\n".join(notes))
+
+
+def preview_files(
+    project: Project,
+    paths: Sequence[Path],
+    format_: str | None = None,
+    layout: Layout | None = None,
+) -> Table:
+    """What each column of files of rows would be taken for; nothing is imported."""
+    tables = []
+    for path in paths:
+        kind = format_ or guess_format(path)
+        if kind not in ROW_FORMATS:
+            raise Mistake(f"{path}: {kind} has no columns: import it as it is")
+        file = open_columns(project, path, kind, layout)
+        rows = [
+            {"column": c.name, "holds": c.role or "?", "first": " · ".join(c.examples)}
+            for c in file.columns
+        ]
+        left_out = LeftOut()
+        notes = [f"read as {file.described()}"]
+        if not file.unclear:
+            counts = compare(project, file.read(left_out), str(path)).counts
+            notes.append(", ".join(f"{n:,} {what}" for what, n in counts.items()))
+        notes += [
+            note.replace("rows left out", "rows that cannot be read")
+            for note in rows_left_out(left_out)
+        ]
+        tables.append(Table(f"Preview of {path}", rows, "\n".join(notes)))
+    return _joined(tables)
+
+
+def open_columns(
+    project: Project,
+    path: Path,
+    format_: str,
+    layout: Layout | None = None,
+    name: str = "",
+) -> RowFile:
+    """Open a file of rows; roles nobody says are those of the last such import.
+
+    Such an import had the same columns. A table of categories is refused.
+    """
+    kind = format_ if format_ in SOURCES else ""
+    file = open_rows(path, kind, layout, name)
+    columns = [column.name for column in file.columns]
+    if is_taxonomy_header(columns):
+        remedy = worded("run classmark taxonomy import {file}", file=name or path)
+        raise UnreadableFile(
+            name or path, None, f"its columns are those of a taxonomy: {remedy}"
+        )
+    if layout is None or not layout.columns:
+        before = project.store.last_event("imported", columns=sorted(columns))
+        if roles := before.get("layout", {}).get("columns"):
+            asked = replace(
+                layout or Layout(),
+                columns=roles,
+                separator=(layout and layout.separator) or before["layout"]["separator"],
+            )
+            file = open_rows(path, kind, asked, name)
+    return file
+
+
+def rows_left_out(left_out: LeftOut | None) -> list[str]:
+    """How many rows were left out, and the first of them, in words."""
+    if left_out is None or not left_out.count:
+        return []
+    more = " …" if left_out.count > len(left_out.first) else ""
+    return [f"rows left out: {left_out.count:,} ({'; '.join(left_out.first)}{more})"]
 
 
 def append_note(table: Table, note: str) -> Table:
@@ -166,12 +299,14 @@ def import_records(
     turn: Turn | None = None,
     *,
     replace: bool = False,
+    layout: Layout | None = None,
 ) -> Table:
     """Add records; categories that no taxonomy named are added, and told.
 
     turn : begins a transaction of ``project``, for each batch anew, so that others
     write in between; None: one for all, which are imported together or not at all;
-    replace : documents that are here may be replaced.
+    replace : documents that are here may be replaced;  layout : how they were read,
+    which is remembered.
     """
     who, whole, store = who or whoami(), turn is None, project.store
     turn = turn or store.transaction
@@ -200,6 +335,9 @@ def import_records(
         row = {"documents": sum(before.counts.values()), **before.counts}
         with turn():
             detail = {"count": row["documents"], **before.counts}
+            if layout is not None:
+                detail["columns"] = sorted(layout.columns)
+                detail["layout"] = asdict(layout)
             store.note_event("imported", who, source=source, **detail)
     row |= {"judgments": judgments, "new categories": len(added)}
     note = "\n".join([*notes, *_named(added), *own.notes])

@@ -11,26 +11,35 @@ import secrets
 import shutil
 import time
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from textwrap import shorten
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import IO, TYPE_CHECKING, NamedTuple, Self
 
-from classmark.formats import READERS, guess_format, some_of
+from classmark.formats import READERS, ROW_FORMATS, guess_format, some_of
 from classmark.formats.archive import entries
+from classmark.formats.columns import ColumnGuess, RowFile, open_rows
 from classmark.formats.preferences import numbered_preferences
-from classmark.formats.taxonomies import TAXONOMY_READERS, read_categories
+from classmark.formats.rows import Layout, LeftOut
+from classmark.formats.taxonomies import (
+    TAXONOMY_READERS,
+    is_taxonomy_header,
+    read_categories,
+)
 from classmark.formats.text_files import CHUNK, FileLimits, open_bytes
 from classmark.problems import Mistake, UnreadableFile, worded
 from classmark.progress import track
 from classmark.workbench.files.importing import (
+    append_note,
     compare,
     import_preferences,
     import_records,
+    open_columns,
     put_taxonomy,
+    rows_left_out,
 )
 from classmark.workbench.meaning import start_computing
 
@@ -164,7 +173,7 @@ class Receiving:
 
     def __init__(self, desk: Desk, name: str) -> None:
         ending = ending_of(name)
-        self._name = " ".join(re.split(r"[\\/]", name)[-1].split())[:200] or "file"
+        self._name = _shown_name(name)
         _forget_old(desk)
         self._path = _room(desk) / secrets.token_hex(16) / f"{DATA}{ending}"
         self._path.parent.mkdir(parents=True, mode=0o700)
@@ -180,12 +189,15 @@ class Receiving:
 
     def write(self, piece: bytes) -> None:
         """Take the next bytes."""
-        self._file.write(piece)
+        self._put(piece)
         if self._file.tell() > LARGEST:
             raise Mistake(
                 f"{self._name}: more than {LARGEST >> 20:,} MiB cannot be sent at once:"
                 f" send it in parts, or {worded('import it with classmark import')}"
             )
+
+    def _put(self, piece: bytes) -> None:
+        self._file.write(piece)
 
     def keep(self, who: str) -> UploadedFile:
         """Look the file through, and keep it until it is imported or thrown away."""
@@ -196,13 +208,65 @@ class Receiving:
         ending = self._path.name.removeprefix(DATA)
         with called(self._path, self._name):
             unpacked = inspect(self._path, taxonomy=ending in ONLY_TREES)
-        kind = kind_of(self._name, ending)
+        kind = kind_of(self._name, ending, self._path)
         upload = UploadedFile(
             folder.name, self._name, ending, size, unpacked, kind, who
         )
         about = json.dumps(asdict(upload), ensure_ascii=False)
         (folder / ABOUT).write_text(about, encoding="utf-8")
         return upload
+
+
+class ReceivingSeveral(Receiving):
+    """Several files that are sent together: one archive of them is kept.
+
+    names : as the sender calls them.
+    """
+
+    def __init__(self, desk: Desk, names: Sequence[str]) -> None:
+        for name in names:
+            if ending_of(name) in (".zip", *ONLY_TREES):
+                raise Mistake(f"{name}: send archives and taxonomies one by one")
+        super().__init__(desk, ".zip")
+        self._name = f"{len(names)} files"
+        self._archive = zipfile.ZipFile(self._file, "w", zipfile.ZIP_DEFLATED)
+        self._member: IO[bytes] | None = None
+
+    def begin(self, name: str) -> None:
+        """Take the next file; one that is called as another gets a number."""
+        self._end_member()
+        plain, names = _shown_name(name), set(self._archive.namelist())
+        stem, dot, ending = plain.rpartition(".")
+        again = 2
+        while plain in names:
+            plain, again = f"{stem} ({again}){dot}{ending}", again + 1
+        self._member = self._archive.open(plain, "w", force_zip64=True)
+
+    def _put(self, piece: bytes) -> None:
+        if self._member is not None:
+            self._member.write(piece)
+
+    def _end_member(self) -> None:
+        if self._member is not None:
+            self._member.close()
+            self._member = None
+
+    def __exit__(self, *details: object) -> None:
+        self._end_member()
+        if self._archive.fp is not None:
+            self._archive.close()
+        super().__exit__(*details)
+
+    def keep(self, who: str) -> UploadedFile:
+        """Look the archive through, and keep it."""
+        self._end_member()
+        self._archive.close()
+        return super().keep(who)
+
+
+def _shown_name(name: str) -> str:
+    """The name of a file without folders, as it is shown."""
+    return " ".join(re.split(r"[\\/]", name)[-1].split())[:200] or "file"
 
 
 @contextmanager
@@ -232,14 +296,19 @@ def ending_of(name: str) -> str:
     return ending + packed
 
 
-def kind_of(name: str, ending: str) -> str:
-    """What a file most likely holds."""
+def kind_of(name: str, ending: str, path: Path) -> str:
+    """What a file most likely holds, by its ending, its columns or its name."""
     if ending in ONLY_TREES:
         return TAXONOMY
     if ".preferences." in name.lower():
         return PREFERENCES
-    if ending in TABLES and ("taxonom" in name.lower() or "categor" in name.lower()):
-        return TAXONOMY
+    if ending in TABLES:
+        try:
+            columns = [column.name for column in open_rows(path).columns]
+        except Mistake:  # its preview says why it cannot be read
+            columns = []
+        if is_taxonomy_header(columns):
+            return TAXONOMY
     return DOCUMENTS
 
 
@@ -301,16 +370,30 @@ class FilePreview:
     """How a file would be read; mistake : why it cannot be, as it is chosen now.
 
     counts : how many documents of all the file are new, replaced and unchanged; nothing
-    where it is too large to be read for that, or holds no documents.
+    where it is too large to be read for that, or holds no documents;  layout, columns :
+    how its rows are read, and what each column holds, of a file that has columns;
+    left_out : how many rows cannot be read;  reasons : line and reason of some;
+    blank : how many rows are empty.
     """
 
     upload: UploadedFile
     kind: str
     format: str
     heads: Cells
-    rows: tuple[Cells, ...]
+    rows: tuple[Cells, ...] = ()
     mistake: str = ""
     counts: Mapping[str, int] = field(default_factory=dict)
+    layout: Layout | None = None
+    columns: tuple[ColumnGuess, ...] = ()
+    left_out: int = 0
+    reasons: Cells = ()
+    blank: int = 0
+    files: Cells = ()
+
+    @property
+    def must_skip(self) -> bool:
+        """Whether rows stand in the way that nobody has said to leave out."""
+        return bool(self.left_out) and not (self.layout and self.layout.skip)
 
 
 class FileKind(NamedTuple):
@@ -323,23 +406,36 @@ class FileKind(NamedTuple):
 KINDS = {
     DOCUMENTS: FileKind(
         (
-            "jsonl", "csv", "folder", "annif", "annif-csv", "annif-folder",
+            *ROW_FORMATS, "folder", "annif", "annif-csv", "annif-folder",
             "newsgroups", "reuters", "beir", "pages", "pages-whole",
         ),
-        ("id", "title", "text", "labels"),
+        ("id", "title", "text", "labels", "facts"),
     ),
     TAXONOMY: FileKind(tuple(TAXONOMY_READERS), ("id", "above it", "name", "note")),
     PREFERENCES: FileKind((), ("document", "this", "over that", "weight")),
 }  # fmt: skip
 
 
-def preview(desk: Desk, token: str, kind: str = "", format_: str = "") -> FilePreview:
+def preview(
+    desk: Desk,
+    token: str,
+    kind: str = "",
+    format_: str = "",
+    layout: Layout | None = None,
+) -> FilePreview:
     """The first rows of a file, as it would be read."""
     upload, path, kind = _chosen(desk, token, kind)
-    heads, counts = KINDS[kind].heads, dict[str, int]()
+    seen = FilePreview(upload, kind, format_, KINDS[kind].heads)
     try:
         with called(path, upload.name):
             chosen = format_ or _guessed(path, kind)
+            seen = replace(seen, format=chosen)
+            if kind == DOCUMENTS and chosen in ROW_FORMATS:
+                file = open_columns(desk, path, chosen, layout, upload.name)
+                seen = replace(
+                    seen, layout=file.layout, columns=file.columns, files=file.files
+                )
+                return _with_rows(desk, seen, file)
             if kind == TAXONOMY and upload.unpacked > SMALL:
                 why = "it is large: it will be read when it is imported"
                 rows: tuple[Cells, ...] = (("…", "", why, ""),)
@@ -348,18 +444,40 @@ def preview(desk: Desk, token: str, kind: str = "", format_: str = "") -> FilePr
             if kind == DOCUMENTS and upload.unpacked <= COUNTED:
                 records = _records(path, chosen, upload.name)
                 counts = compare(desk, records, upload.name).counts
+                seen = replace(seen, counts=counts)
     except Mistake as mistake:
-        return FilePreview(upload, kind, format_, heads, (), str(mistake))
+        return replace(seen, mistake=str(mistake))
     problem = "" if rows else "nothing was found in it: choose another format"
-    return FilePreview(upload, kind, chosen, heads, rows, problem, counts)
+    return replace(seen, rows=rows, mistake=problem)
 
 
-def start_import(
+def _with_rows(desk: Desk, seen: FilePreview, file: RowFile) -> FilePreview:
+    """What a file of rows holds: the first of them, and what all of it would do."""
+    left_out = LeftOut()
+    rows = tuple(map(_shown, islice(file.read(left_out), ROWS)))
+    counts = dict[str, int]()
+    if seen.upload.unpacked <= COUNTED:
+        left_out = LeftOut()
+        counts = compare(desk, file.read(left_out), seen.upload.name).counts
+    mistake = "" if rows else _NOTHING
+    if left_out.count and not rows:
+        mistake = f"none of its rows can be read; {left_out.first[0]}"
+    return replace(
+        seen, rows=rows, counts=counts, mistake=mistake, left_out=left_out.count,
+        reasons=tuple(left_out.first), blank=left_out.blank,
+    )  # fmt: skip
+
+
+_NOTHING = "there is no document in it: choose another file, or another way to read it"
+
+
+def start_import(  # noqa: PLR0913 (what a page and a call say)
     desk: Desk,
     who: str,
     token: str,
     kind: str = "",
     format_: str = "",
+    layout: Layout | None = None,
     *,
     replace: bool = False,
 ) -> Job:
@@ -375,7 +493,8 @@ def start_import(
     def work(_: Project) -> str:
         with called(path, name):
             if kind == DOCUMENTS:
-                table = _import(desk, path, chosen, name, who, replace=replace)
+                source = _source(desk, path, chosen, layout, name)
+                table = _import(desk, source, name, who, replace=replace)
             elif kind == TAXONOMY:
                 categories = read_categories(path, chosen or None)
                 table = put_taxonomy(desk, categories, name, who)
@@ -399,17 +518,48 @@ def _chosen(desk: Desk, token: str, kind: str) -> tuple[UploadedFile, Path, str]
     return upload, path_of(desk, upload), kind
 
 
+class _Source(NamedTuple):
+    """What yields the records of a file, as often as it is called.
+
+    layout : how its rows are read;  left_out : the rows that were not.
+    """
+
+    read: Callable[[], Iterator[Record]]
+    layout: Layout | None = None
+    left_out: LeftOut | None = None
+
+
+def _source(
+    desk: Desk, path: Path, format_: str, layout: Layout | None, name: str
+) -> _Source:
+    if format_ not in ROW_FORMATS:
+        return _Source(lambda: _records(path, format_, name))
+    file = open_columns(desk, path, format_, layout, name)
+    left_out = LeftOut() if file.layout.skip else None
+
+    def read() -> Iterator[Record]:
+        if left_out is not None:
+            left_out.clear()
+        return some_of(file.read(left_out), name)
+
+    return _Source(read, file.layout, left_out)
+
+
 def _import(
-    desk: Desk, path: Path, format_: str, name: str, who: str, *, replace: bool
+    desk: Desk, source: _Source, name: str, who: str, *, replace: bool
 ) -> Table:
     """Read a file to its end, then write what it holds; others write in between."""
-    reading = track(_records(path, format_, name), f"reading {name}")
-    before = compare(desk, reading, name)
+    before = compare(desk, track(source.read(), f"reading {name}"), name)
     if not replace:
         before.require_none_replaced(name, whole=True)
     total = sum(before.counts.values())
-    records = track(_records(path, format_, name), f"importing {name}", total)
-    return import_records(desk, records, name, who, desk.writing, replace=replace)
+    records = track(source.read(), f"importing {name}", total)
+    table = import_records(
+        desk, records, name, who, desk.writing, replace=replace, layout=source.layout
+    )
+    for note in rows_left_out(source.left_out):
+        table = append_note(table, note)
+    return table
 
 
 def _guessed(path: Path, kind: str) -> str:
@@ -440,11 +590,16 @@ def _rows(path: Path, kind: str, format_: str, name: str) -> Iterator[Cells]:
             parents, note = ", ".join(category.parents), _shortened(category.note)
             yield category.id, parents, category.name, note
     else:
-        for record in _records(path, format_, name):
-            document, labels = record.document, ", ".join(islice(record.labels, 6))
-            texts = (text for name, text in document.fields.items() if name != "title")
-            body = " ".join(text[: 4 * TEXT] for text in texts)
-            yield record.id, document.title, _shortened(body), labels
+        yield from map(_shown, _records(path, format_, name))
+
+
+def _shown(record: Record) -> Cells:
+    """A document as a row of a preview."""
+    fields, labels = record.document.fields, ", ".join(islice(record.labels, 6))
+    texts = (text[: 4 * TEXT] for name, text in fields.items() if name != "title")
+    facts = ", ".join(f"{name}: {fact}" for name, fact in record.meta.items())
+    body = _shortened(" ".join(texts))
+    return record.id, record.document.title, body, labels, _shortened(facts)
 
 
 def _shortened(text: str) -> str:

@@ -37,7 +37,7 @@ from classmark.web.guard.errors import Missing, or_missing
 from classmark.web.render import fragment, page, redirect
 from classmark.web.settings import STARTED
 from classmark.workbench.files import exporting, uploads
-from classmark.workbench.files.importing import put_document as put_content
+from classmark.workbench.files.documents import put_document as put_content
 from classmark.workbench.files.uploads import (
     FilePreview,
     Receiving,

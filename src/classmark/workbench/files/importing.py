@@ -7,16 +7,14 @@ from collections.abc import (
     Container,
     Iterable,
     Iterator,
-    Mapping,
     Sequence,
 )
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from classmark.corpus.documents import Document
 from classmark.formats import ROW_FORMATS, guess_format, read_records, some_of
 from classmark.formats.columns import RowFile, open_rows
 from classmark.formats.preferences import is_preferences, numbered_preferences
@@ -29,7 +27,7 @@ from classmark.progress import remarks, track
 from classmark.taxonomy.tree import Category, taxonomy_of
 from classmark.workbench import meaning as vectors
 from classmark.workbench.results import Table
-from classmark.workbench.store.log import Act, whoami
+from classmark.workbench.store.log import IMPORT, Act, whoami
 from classmark.workbench.store.store import Store, contents_of
 
 if TYPE_CHECKING:
@@ -116,6 +114,7 @@ def import_documents(
     layout: Layout | None = None,
     *,
     replace: bool = False,
+    act: ImportAct | None = None,
 ) -> Table:
     """Read a file or folder of documents; labels go to the judgment log.
 
@@ -130,13 +129,13 @@ def import_documents(
         if layout not in (None, Layout()):
             raise Mistake(f"{path}: {format_} has no columns to be named: leave them")
         records = read_records(path, format_)
-        table = import_records(project, records, str(path), replace=replace)
+        table = import_records(project, records, str(path), replace=replace, act=act)
         return append_note(table, vectors.computed_after_import(project))
     file = open_columns(project, path, format_, layout)
     left_out = LeftOut() if file.layout.skip else None
     records = some_of(track(file.read(left_out), f"reading {path}"), path)
     table = import_records(
-        project, records, str(path), replace=replace, layout=file.layout
+        project, records, str(path), replace=replace, layout=file.layout, act=act
     )
     for note in (f"read as {file.described()}", *rows_left_out(left_out)):
         table = append_note(table, note)
@@ -151,10 +150,12 @@ def import_files(
     *,
     replace: bool = False,
 ) -> Table:
-    """Import several files or folders: all of them, or nothing."""
+    """Import several files or folders: all of them, as one act, or nothing."""
+    named = str(paths[0]) if len(paths) == 1 else f"{len(paths)} files"
     with project.store.transaction():
+        act = ImportAct(project.store, named, whoami())
         tables = [
-            import_documents(project, path, format_, layout, replace=replace)
+            import_documents(project, path, format_, layout, replace=replace, act=act)
             for path in paths
         ]
     return _joined(tables)
@@ -258,7 +259,8 @@ def import_preferences(project: Project, path: Path, who: str = "") -> Table:
     Documents and categories must be there; the word ``threshold`` may stand in the
     place of a category. A pair compared before is compared anew.
     """
-    store, acts, documents, count = project.store, [], set(), 0
+    store, documents, count = project.store, set[str](), 0
+    acts: list[Act] = []
     who = who or whoami()
     with store.transaction():
         categories = {category.id for category in store.categories()}
@@ -280,7 +282,7 @@ def import_preferences(project: Project, path: Path, who: str = "") -> Table:
             count += 1
             if before.get(document, {}).get((winner, loser)) != weight:
                 acts.append(prefer(document, winner, loser, weight))
-        logged = len(store.judge(acts, f"{who} (import)"))
+        logged = ImportAct(store, str(path), who).judge(acts)
         store.note_event("preferences imported", who, source=str(path), count=count)
     row = {"preferences": count, "documents": len(documents), "judgments": logged}
     return Table(f"Imported {path}", [row])
@@ -291,7 +293,34 @@ def prefer(document: str, winner: str, loser: str, weight: float = 1.0) -> Act:
     return Act(document, "prefer", winner, weight, other=loser)
 
 
-def import_records(
+class ImportAct:
+    """The act that all of an import is within, so that it is undone as one.
+
+    It is logged when something is first imported: what changes nothing is no act.
+    """
+
+    def __init__(self, store: Store, source: str, who: str) -> None:
+        self.store, self.source, self.who = store, source, f"{who} (import)"
+        self.logged: int | None = None
+
+    @property
+    def number(self) -> int:
+        """Its number in the log."""
+        if self.logged is None:
+            self.logged = self.store.append(
+                Act(None, IMPORT, note=self.source), self.who
+            )
+        return self.logged
+
+    def judge(self, acts: Iterable[Act]) -> int:
+        """Log acts within it; return how many."""
+        listed = list(acts)
+        within = self.number if listed else None
+        parts = (act._replace(within=within) for act in listed)
+        return len(self.store.judge(parts, self.who))
+
+
+def import_records(  # noqa: PLR0913 (what a page and a command say)
     project: Project,
     records: Iterable[Record],
     source: str,
@@ -300,17 +329,19 @@ def import_records(
     *,
     replace: bool = False,
     layout: Layout | None = None,
+    act: ImportAct | None = None,
 ) -> Table:
     """Add records; categories that no taxonomy named are added, and told.
 
     turn : begins a transaction of ``project``, for each batch anew, so that others
     write in between; None: one for all, which are imported together or not at all;
     replace : documents that are here may be replaced;  layout : how they were read,
-    which is remembered.
+    which is remembered;  act : of the import that this is a part of.
     """
     who, whole, store = who or whoami(), turn is None, project.store
     turn = turn or store.transaction
     judgments, added = 0, list[str]()
+    act = act or ImportAct(store, source, who)
     own = vectors.OwnVectorsImport(project, source)
     with remarks() as notes, turn() if whole else nullcontext():
         categories = {category.id for category in store.categories()}
@@ -322,25 +353,32 @@ def import_records(
                     if whole:
                         continue  # to count them all
                     break
-                missing = _missing_categories(batch, categories)
-                store.put_categories(Category(name) for name in missing)
-                categories.update(missing)
-                added += missing
-                store.put_documents(contents, f"{who} (import)")
+                if missing := _missing_categories(batch, categories):
+                    new = [Category(name) for name in missing]
+                    store.put_categories(new, act.who, act.number)
+                    categories.update(missing)
+                    added += missing
+                if contents:
+                    store.put_documents(contents, act.who, act.number)
                 own.add(batch)
-                acts = [act for record in batch for act in _changes(record, before)]
-                judgments += len(store.judge(acts, f"{who} (import)"))
+                judgments += act.judge(
+                    change for record in batch for change in _changes(record, before)
+                )
         if not replace:
             before.require_none_replaced(source, whole=whole)
         row = {"documents": sum(before.counts.values()), **before.counts}
         with turn():
-            detail = {"count": row["documents"], **before.counts}
+            detail: dict[str, Any] = {"count": row["documents"], **before.counts}
+            if act.logged is not None:
+                detail["act"] = act.logged
             if layout is not None:
                 detail["columns"] = sorted(layout.columns)
                 detail["layout"] = asdict(layout)
             store.note_event("imported", who, source=source, **detail)
     row |= {"judgments": judgments, "new categories": len(added)}
-    note = "\n".join([*notes, *_named(added), *own.notes])
+    undo = [worded("undo it with: classmark undo {number}", number=act.logged)]
+    lines = [*notes, *_named(added), *own.notes, *(undo if act.logged else [])]
+    note = "\n".join(lines)
     return Table(f"Imported {source}", [row], note)
 
 
@@ -452,16 +490,3 @@ def _changes(record: Record, before: Comparison) -> Iterator[Act]:
         compared = {frozenset(pair) for pair in record.preferences}
         pairs = (pair for pair in weights if frozenset(pair) not in compared)
         yield from (Act(id_, "retract", up, other=down) for up, down in pairs)
-
-
-def put_document(
-    project: Project,
-    id_: str,
-    fields: Mapping[str, str],
-    meta: Mapping[str, str] | None = None,
-    links: Iterable[tuple[str, str]] = (),
-) -> None:
-    """Add a document by its id, or replace what it says; its labels stay."""
-    document = Document(id_, dict(fields))
-    record = Record(document, meta=dict(meta or {}), links=tuple(links))
-    project.store.put_documents([record])

@@ -31,7 +31,7 @@ NAMES = {
     "titel titre titulo título titolo otsikko",
     TEXT: "text body abstract abstractnote abstracttext content contents description "
     "summary fulltext message keywords keyword authorkeywords zusammenfassung "
-    "résumé resume resumen note notes",
+    "résumé resume resumen",
     LABEL: "label labels category categories class classes subjects topic topics "
     "kategorie kategorien catégorie catégories categoría categorías",
     UNCLEAR: "subject",
@@ -40,9 +40,10 @@ NAMES = {
     DATE: "date published publicationdate pubdate publisheddate datepublished datum",
     FACT: "year publicationyear pubyear doi url link isbn issn pmid pmcid author "
     "authors editor editors journal publisher volume issue number pages startpage "
-    "endpage language lang type accessionnumber database place edition",
+    "endpage language lang type accessionnumber database place edition mesh "
+    "booktitle school institution series month entrytype",
 }
-LIKELY_IDS = ("pmid", "accessionnumber", "key", "citekey", "doi")  # where they do
+LIKELY_IDS = ("referenceid", "pmid", "accessionnumber", "key", "citekey", "doi")  # where they do
 YES_NAMES = {"labelincluded": "included", "asreviewlabel": "included"}
 _ROLE = {name: role for role, names in NAMES.items() for name in names.split()}
 

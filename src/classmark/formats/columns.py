@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from statistics import mean
@@ -98,9 +99,9 @@ class RowFile:
 
     @property
     def id_column(self) -> str:
-        """The column that holds the id, "" where none does."""
+        """The columns that hold the id, "" where none does."""
         roles = self.layout.columns.items()
-        return next((column for column, role in roles if role == ID), "")
+        return ", ".join(column for column, role in roles if role == ID)
 
     def require_clear(self) -> None:
         """Refuse a file while a column is unclear, or none is text."""
@@ -134,7 +135,7 @@ class RowFile:
             left_out = LeftOut()
         ids: set[str] = set()
         for entry, kind in _files(self.path, self.kind):
-            name = entry.name if len(self.files) > 1 else self.name
+            name = entry.name if _holds_files(self.path) else self.name or entry.name
             reading = _Reading(entry.where, name, ids, left_out)
             reading.id_column = self.id_column
             for row in rows_in(entry, kind, self.layout, reading):
@@ -164,9 +165,13 @@ def _listed(columns: Iterable[ColumnGuess]) -> str:
     return ", ".join(column.name for column in columns)
 
 
+def _holds_files(path: Path) -> bool:
+    return path.is_dir() or is_archive(path)
+
+
 def _files(path: Path, kind: str) -> Iterator[tuple[ArchiveFile, str]]:
     """The files inside that hold rows, with their kinds; the file itself if plain."""
-    inside = path.is_dir() or is_archive(path)
+    inside = _holds_files(path)
     for entry in entries(path):
         name = entry.name.rpartition("/")[2]
         own = source_of(entry.name) if inside else kind or source_of(entry.name)
@@ -194,7 +199,8 @@ def open_rows(
             typed = typed and SOURCES[own].typed
             read = fitted(entry, own, layout)
             first = first or read
-            reading = Reading(entry.where, name, set(), LeftOut())
+            inner = entry.name if _holds_files(path) else name or entry.name
+            reading = Reading(entry.where, inner, set(), LeftOut())
             rows = rows_in(entry, own, read, reading)
             sample += islice(rows, SAMPLE - len(sample))
             named += reading.columns
@@ -260,7 +266,7 @@ def _guessed(
             elif role in (TEXT, TITLE, FACT, DATE) and not typed:
                 role = role if not _objects(sample, column) else UNCLEAR
         roles[column] = role
-    _one_of_each(roles, given)
+    _one_of_each(sample, roles, given)
     if not given or ID not in given.values():
         _likely_id(sample, roles, given)
     if sample and not set(roles.values()) & {TEXT, TITLE} and not typed:
@@ -308,20 +314,26 @@ def _counts(cells: list[Any]) -> bool:
     )
 
 
-def _one_of_each(roles: dict[str, str], given: Mapping[str, str]) -> None:
-    """Let one column alone be guessed for the id, the title, the date, and labels."""
+def _one_of_each(
+    sample: list[Row], roles: dict[str, str], given: Mapping[str, str]
+) -> None:
+    """Let one column of a row alone be guessed for id, title, date, and labels.
+
+    Of two that may hold labels, neither is sure, unless one is called ``labels``.
+    """
     for role, other in ((ID, FACT), (TITLE, TEXT), (DATE, FACT), (LABEL, UNCLEAR)):
         named = [column for column, its in roles.items() if its == role]
-        sure = [column for column in named if column in given]
-        exact = [column for column in named if plain(column) == plain(role)]
+        sure = [column for column in named if column in given or column == "labels"]
+        exact = [column for column in named if plain(column) == role]
         kept = sure or (exact or named)[:1]
-        if role == LABEL and not sure:
-            kept = [c for c in named if c == "labels"][:1] or kept
-            if len(named) > 1:
-                kept = kept if kept[0] == "labels" else []
-        for column in named:
-            if column not in kept and column not in given:
-                roles[column] = other
+        beside = {
+            column
+            for column in set(named) - set(kept)
+            if any(column in row and kept[0] in row for row in sample)
+        }
+        if role == LABEL and beside and not sure:
+            beside |= set(kept)
+        roles |= dict.fromkeys(beside - given.keys(), other)
 
 
 def _likely_id(
@@ -508,6 +520,17 @@ class _Parts:
             self.put(TEXT if isinstance(value, str) else FACT, "vector", value)
         else:
             self.row[column] = value
+
+
+def read_rows(path: Path | str, *, kind: str = "", name: str = "") -> Iterator[Record]:
+    """Yield the records of a file of rows, all of it as it is guessed."""
+    return open_rows(path, kind, name=name).read()
+
+
+read_xlsx, read_ris, read_nbib, read_enw, read_bib, read_docx, read_pdf, read_txt = (
+    partial(read_rows, kind=kind)
+    for kind in ("xlsx", "ris", "nbib", "enw", "bib", "docx", "pdf", "txt")
+)
 
 
 def layout_of(

@@ -5,11 +5,10 @@ from __future__ import annotations
 import codecs
 import csv
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from itertools import islice
-from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from classmark.formats.archive import ArchiveFile
@@ -23,7 +22,7 @@ from classmark.formats.text_files import (
     lines_of,
     plain_name,
 )
-from classmark.problems import Mistake, UnreadableFile, worded
+from classmark.problems import Mistake, UnreadableFile
 
 Row = Mapping[str, Any]
 YES, NO = "yes", "no"
@@ -113,7 +112,8 @@ class Reading(FilePlace):
         """Leave the row out, or refuse the file."""
         if self.left_out is None:
             self.refuse(problem)
-        self.left_out.add(f"line {self.line}", problem)
+        where = self.name if self.line is None else f"line {self.line}"
+        self.left_out.add(where, problem)
 
     def leave_blank_out(self) -> None:
         """Pass over an empty row."""
@@ -126,7 +126,7 @@ class RowSource(NamedTuple):
 
     function : module of this folder and name;  endings : of its files;  reads : what
     users are told;  encoded : whether its text may have any encoding;  delimited :
-    whether cells are separated;  whole : whether a file is one document;  typed :
+    whether cells are separated;  typed :
     whether a string is text unless its name says otherwise, as in JSON.
     """
 
@@ -135,7 +135,6 @@ class RowSource(NamedTuple):
     reads: str
     encoded: bool = False
     delimited: bool = False
-    whole: bool = False
     typed: bool = False
 
     def load(self) -> Callable[[ArchiveFile, Layout, Reading], Iterator[Row]]:
@@ -155,6 +154,22 @@ SOURCES = {
         "rows.json_rows", ".jsonl .ndjson", "one JSON object on each line",
         encoded=True, typed=True,
     ),
+    "xlsx": RowSource("office.spreadsheet_rows", ".xlsx", "spreadsheets of Excel"),
+    "ris": RowSource(
+        "citations.ris_rows", ".ris", "references: RIS", encoded=True
+    ),
+    "nbib": RowSource(
+        "citations.medline_rows", ".nbib", "references: PubMed (MEDLINE)", encoded=True
+    ),
+    "enw": RowSource(
+        "citations.refer_rows", ".enw", "references: EndNote", encoded=True
+    ),
+    "bib": RowSource(
+        "citations.bibtex_rows", ".bib", "references: BibTeX", encoded=True
+    ),
+    "docx": RowSource("office.word_rows", ".docx", "documents of Word"),
+    "pdf": RowSource("office.pdf_rows", ".pdf", "PDF documents"),
+    "txt": RowSource("office.text_rows", ".txt", "plain texts", encoded=True),
 }  # fmt: skip
 
 
@@ -303,25 +318,8 @@ def delimited_rows(
         )
     with entry.open() as stream:
         texts = lines_of(stream, entry.where, layout.encoding, LIMITS)
-        with encoding_remedy():
-            yield from named_rows(
-                cells_in(texts, entry.where, layout.delimiter), layout, reading
-            )
-
-
-class encoding_remedy:  # noqa: N801 - a context manager, as in contextlib
-    """Say in the words of the place how to choose another encoding."""
-
-    def __enter__(self) -> None:
-        """Begin."""
-
-    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
-        """Reword the error of text that is not in its encoding."""
-        if isinstance(error, UnreadableFile) and error.problem.startswith("not "):
-            what, _, rest = error.problem.partition("name the encoding of the file")
-            if rest:
-                remedy = worded("give another --encoding, as in latin-1")
-                raise UnreadableFile(error.path, error.line, what + remedy) from error
+        cells = cells_in(texts, entry.where, layout.delimiter)
+        yield from named_rows(cells, layout, reading)
 
 
 def named_rows(
@@ -370,7 +368,7 @@ def delimiter_named(name: str) -> str:
 
 def json_rows(entry: ArchiveFile, layout: Layout, reading: Reading) -> Iterator[Row]:
     """Yield the objects of a file that has one on each line."""
-    with entry.open() as stream, encoding_remedy():
+    with entry.open() as stream:
         for number, line in lines_of(stream, entry.where, layout.encoding, end=""):
             reading.line = number
             if not line or line.isspace():
@@ -381,18 +379,3 @@ def json_rows(entry: ArchiveFile, layout: Layout, reading: Reading) -> Iterator[
                 reading.leave_out(error.problem)
                 continue
             yield row
-
-
-def name_and_folder(entry: ArchiveFile, endings: Collection[str]) -> tuple[str, str]:
-    """The path of a file without its ending, and the folder it lies in.
-
-    >>> name_and_folder(ArchiveFile("bees/wild/a.txt", "", open), [".txt"])
-    ('bees/wild/a', 'bees/wild')
-    """
-    name = entry.name
-    for ending in endings:
-        if name.lower().endswith(ending):
-            name = name[: -len(ending)]
-            break
-    folder = str(PurePosixPath(name).parent)
-    return name, "" if folder == "." else folder

@@ -19,7 +19,7 @@ from classmark.formats import ROW_FORMATS, guess_format, read_records, some_of
 from classmark.formats.columns import RowFile, open_rows
 from classmark.formats.preferences import is_preferences, numbered_preferences
 from classmark.formats.records import THRESHOLD, Record
-from classmark.formats.rows import SOURCES, Layout, LeftOut
+from classmark.formats.rows import SOURCES, Layout, LeftOut, source_of
 from classmark.formats.taxonomies import is_taxonomy_header, read_categories
 from classmark.formats.text_files import FilePlace
 from classmark.problems import Mistake, UnreadableFile, worded
@@ -124,7 +124,7 @@ def import_documents(
     """
     if format_ == PREFERENCES or (format_ is None and is_preferences(path)):
         return import_preferences(project, path)
-    format_ = format_ or guess_format(path)
+    format_ = format_ or likely_format(path)
     if format_ not in ROW_FORMATS:
         if layout not in (None, Layout()):
             raise Mistake(f"{path}: {format_} has no columns to be named: leave them")
@@ -188,7 +188,7 @@ def preview_files(
     """What each column of files of rows would be taken for; nothing is imported."""
     tables = []
     for path in paths:
-        kind = format_ or guess_format(path)
+        kind = format_ or likely_format(path)
         if kind not in ROW_FORMATS:
             raise Mistake(f"{path}: {kind} has no columns: import it as it is")
         file = open_columns(project, path, kind, layout)
@@ -246,6 +246,13 @@ def rows_left_out(left_out: LeftOut | None) -> list[str]:
         return []
     more = " …" if left_out.count > len(left_out.first) else ""
     return [f"rows left out: {left_out.count:,} ({'; '.join(left_out.first)}{more})"]
+
+
+def likely_format(path: Path) -> str:
+    """The format of a file, as ``guess_format`` says; a .txt file is one document."""
+    if path.is_file() and source_of(path.name) == "txt":
+        return "txt"
+    return guess_format(path)
 
 
 def append_note(table: Table, note: str) -> Table:

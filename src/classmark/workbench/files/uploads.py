@@ -19,7 +19,7 @@ from pathlib import Path
 from textwrap import shorten
 from typing import IO, TYPE_CHECKING, NamedTuple, Self
 
-from classmark.formats import READERS, ROW_FORMATS, guess_format, some_of
+from classmark.formats import READERS, ROW_FORMATS, office, some_of
 from classmark.formats.archive import entries
 from classmark.formats.columns import ColumnGuess, RowFile, open_rows
 from classmark.formats.preferences import numbered_preferences
@@ -37,6 +37,7 @@ from classmark.workbench.files.importing import (
     compare,
     import_preferences,
     import_records,
+    likely_format,
     open_columns,
     put_taxonomy,
     rows_left_out,
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 
 ROW = 2 << 20  # bytes of one document, or one row of a table
 LIMITS = FileLimits(size=4 << 30, ratio=100, line=ROW)
+WHOLE = office.MOST  # bytes of a file that is read from memory
 LARGEST_TAXONOMY = 32 << 20
 MEMBERS = 100_000
 CONTENTS = 5 << 20  # bytes of a zip's table of contents
@@ -68,7 +70,8 @@ def inspect(path: Path, *, taxonomy: bool = False) -> int:
     """
     largest = LARGEST_TAXONOMY if taxonomy else LIMITS.size
     total = 0
-    for size in _member_sizes(path) if path.suffix == ".zip" else _row_sizes(path):
+    sizes = _member_sizes if path.suffix == ".zip" else _row_sizes
+    for size in sizes(path):
         total += size
         if total > largest:
             problem = f"holds more than {largest >> 20:,} MiB: send it in parts"
@@ -83,20 +86,30 @@ def _member_sizes(path: Path) -> Iterator[int]:
         if number > MEMBERS:
             raise UnreadableFile(path, None, _TOO_MANY)
         with entry.open() as stream:
-            if entry.name.endswith((".jsonl", ".tsv", ".csv", ".sgm")):
+            low = entry.name.lower()
+            if low.endswith((".jsonl", ".tsv", ".csv", ".sgm", *REFERENCES)):
                 yield from _sizes(Path(entry.where), stream)
-                continue
-            size = 0
-            while chunk := stream.read(CHUNK):
-                size += len(chunk)
-                if size > ROW:
-                    raise UnreadableFile(entry.where, None, _TOO_LONG)
-                yield len(chunk)
+            else:
+                most = WHOLE if low.endswith(OFFICE) else ROW
+                yield from _size_of_one(entry.where, stream, most)
+
+
+def _size_of_one(where: str, stream: Measured, most: int) -> Iterator[int]:
+    """Yield the bytes of a file that is one document, or is read whole."""
+    size = 0
+    while chunk := stream.read(CHUNK):
+        size += len(chunk)
+        if size > most:
+            raise UnreadableFile(where, None, _TOO_LONG)
+        yield len(chunk)
 
 
 def _row_sizes(path: Path) -> Iterator[int]:
     with open_bytes(path, LIMITS) as stream:
-        yield from _sizes(path, stream)
+        if path.name.removesuffix(PACKED).endswith(OFFICE):
+            yield from _size_of_one(str(path), stream, WHOLE)
+        else:
+            yield from _sizes(path, stream)
 
 
 def _sizes(path: Path, stream: Measured) -> Iterator[int]:
@@ -131,7 +144,8 @@ _TOO_MANY = (
     "one JSONL file"
 )
 _TOO_LONG = (
-    f"a document, or row, of more than {ROW >> 20} MiB: part it, or have it imported "
+    f"a document, or row, of more than {ROW >> 20} MiB ({WHOLE >> 20} MiB in Office or "
+    f"PDF files): part it, or have it imported "
     "on the machine itself, from the command line"
 )
 
@@ -143,7 +157,12 @@ KEPT = 24 * 3600.0
 DOCUMENTS, TAXONOMY, PREFERENCES = "documents", "taxonomy", "preferences"
 PAGES = (".html", ".htm", ".warc")
 ONLY_TREES = (".ttl", ".rdf", ".nt", ".taxonomy", ".orig", ".xml")
-ENDINGS = (".jsonl", ".ndjson", *TABLES, ".zip", ".sgm", *PAGES, *ONLY_TREES)
+OFFICE = (".xlsx", ".docx", ".pdf", ".bib")  # read from memory, whole
+REFERENCES = (".ris", ".nbib", ".enw")
+ENDINGS = (
+    ".jsonl", ".ndjson", *TABLES, ".txt", *OFFICE, *REFERENCES, ".zip", ".sgm", *PAGES,
+    *ONLY_TREES,
+)  # fmt: skip
 PACKED = ".gz"
 _TOKEN = re.compile(r"[0-9a-f]{32}")
 
@@ -565,7 +584,7 @@ def _import(
 def _guessed(path: Path, kind: str) -> str:
     if kind != DOCUMENTS:
         return ""
-    format_ = guess_format(path)
+    format_ = likely_format(path)
     if format_ not in KINDS[DOCUMENTS].formats:
         raise Mistake(f"{path} seems to be {format_}: choose a format that is listed")
     return format_

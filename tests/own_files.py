@@ -10,8 +10,10 @@ SEMICOLONS = (
 )
 LATIN = "id,title,text\nk1,Köln,Straßen und Bäckereien am Fluß\nk2,Müll,Öl und Tränen\n"
 NUMBERS = (
-    '{"id": 1, "headline": "The hive", "body": "honey", "year": 1934, "category": "bees"}\n'
-    '{"id": 2, "headline": "A loaf", "body": "rye", "rating": 4.5, "category": "bread"}\n'
+    '{"id": 1, "headline": "The hive", "body": "honey", "year": 1934,'
+    ' "category": "bees"}\n'
+    '{"id": 2, "headline": "A loaf", "body": "rye", "rating": 4.5,'
+    ' "category": "bread"}\n'
 )
 TAXONOMY = (
     "id,parent,label,scope_note,synonyms\n"
@@ -89,11 +91,11 @@ def docx(*paragraphs, title=""):
 def pdf(text, title=""):
     """Return a PDF file with one line of text on its page."""
     stream = f"BT /F1 12 Tf 72 700 Td ({text}) Tj ET" if text else ""
+    box, fonts = "/MediaBox [0 0 612 792]", "<< /Font << /F1 5 0 R >> >>"
     parts = [
         "<< /Type /Catalog /Pages 2 0 R >>",
         "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R "
-        "/Resources << /Font << /F1 5 0 R >> >> >>",
+        f"<< /Type /Page /Parent 2 0 R {box} /Contents 4 0 R /Resources {fonts} >>",
         f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream",
         "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
         f"<< /Title ({title}) >>",
@@ -104,10 +106,9 @@ def pdf(text, title=""):
         out += f"{number} 0 obj\n{part}\nendobj\n".encode()
     table = "".join(f"{place:010d} 00000 n \n" for place in places)
     size = len(parts) + 1
-    return out + (
-        f"xref\n0 {size}\n0000000000 65535 f \n{table}trailer\n"
-        f"<< /Size {size} /Root 1 0 R /Info 6 0 R >>\nstartxref\n{len(out)}\n%%EOF\n"
-    ).encode()
+    trailer = f"<< /Size {size} /Root 1 0 R /Info 6 0 R >>"
+    end = f"trailer\n{trailer}\nstartxref\n{len(out)}\n%%EOF\n"
+    return out + f"xref\n0 {size}\n0000000000 65535 f \n{table}{end}".encode()
 
 
 def packed(members):

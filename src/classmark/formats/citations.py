@@ -106,7 +106,7 @@ TAGGED = {
     "enw": TaggedFormat(re.compile(r"%([A-Z0-9@])(?: (.*))?$"), "0", _REFER),
 }
 ASREVIEW = {"ASReview_relevant": "1", "ASReview_irrelevant": "0"}
-_DOI = re.compile(r"\s*\[doi\]$")
+_KIND = re.compile(r"\s*\[(\w+)\]$")
 
 
 def tagged_rows(
@@ -142,24 +142,34 @@ ris_rows, medline_rows, refer_rows = (
 )
 
 
+def _without_kind(tag: str, value: str) -> str:
+    """A value of MEDLINE without its kind; of ids, those that are DOIs.
+
+    >>> _without_kind("LID", "10.1/x [doi]"), _without_kind("LID", "e7 [pii]")
+    ('10.1/x', '')
+    """
+    if tag not in {"LID", "AID"}:
+        return value
+    kind = _KIND.search(value)
+    return _KIND.sub("", value) if kind and kind[1] == "doi" else ""
+
+
 def _row(cells: Mapping[str, list[str]], style: TaggedFormat) -> Row:
     """Column → text, or texts where there may be several; the first tag counts."""
     row: dict[str, str | list[str]] = {}
     for tag, values in cells.items():
         column = style.columns.get(tag, tag if style.others else "")
-        filled = [value for value in values if value]
-        if column == "doi" and style.columns is _MEDLINE:
-            filled = [_DOI.sub("", v) for v in filled if _DOI.search(v)]
-        if not column or not filled:
+        filled = [_without_kind(tag, value) for value in values if value]
+        filled = [value for value in filled if value and column]
+        if not filled:
             continue
         if column in LISTS:
             before = row.get(column, [])
             row[column] = [*before, *filled]
         elif column not in row:
             row[column] = "; ".join(filled)
-    for note in row.get("notes", ()):
-        if note in ASREVIEW:
-            row["included"] = ASREVIEW[note]
+    if said := [ASREVIEW[note] for note in row.get("notes", ()) if note in ASREVIEW]:
+        row["included"] = said[-1]
     if "date" in row and "year" not in row:
         row["year"] = str(row["date"])[:4]
     return row
@@ -168,21 +178,19 @@ def _row(cells: Mapping[str, list[str]], style: TaggedFormat) -> Row:
 def bibtex_rows(entry: ArchiveFile, layout: Layout, reading: Reading) -> Iterator[Row]:
     """Yield the entries of a BibTeX file, accents as letters."""
     try:
-        import bibtexparser
+        from bibtexparser.entrypoint import parse_string
         from bibtexparser.middlewares import LatexDecodingMiddleware
     except ImportError as error:
         raise MissingExtra("BibTeX files", "files") from error
     logging.getLogger("bibtexparser").setLevel(logging.ERROR)  # we say it ourselves
     content = whole_bytes(entry, reading)
     text = "".join(texts(content, entry.where, layout.encoding))
-    library = bibtexparser.parse_string(
-        text, append_middleware=[LatexDecodingMiddleware()]
-    )
+    library = parse_string(text, append_middleware=[LatexDecodingMiddleware()])
     for block in library.failed_blocks:
-        reading.line = block.start_line + 1
+        reading.line = (block.start_line or 0) + 1
         reading.leave_out(f"no entry that can be read ({block.error or 'cut off'})")
     for one in library.entries:
-        reading.line = one.start_line + 1
+        reading.line = (one.start_line or 0) + 1
         row: dict[str, str | list[str]] = {"key": one.key, "type": one.entry_type}
         for field in one.fields:
             name, value = field.key.lower(), " ".join(str(field.value).split())

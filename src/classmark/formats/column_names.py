@@ -43,7 +43,14 @@ NAMES = {
     "endpage language lang type accessionnumber database place edition mesh "
     "booktitle school institution series month entrytype",
 }
-LIKELY_IDS = ("referenceid", "pmid", "accessionnumber", "key", "citekey", "doi")  # where they do
+LIKELY_IDS = (
+    "referenceid",
+    "pmid",
+    "accessionnumber",
+    "key",
+    "citekey",
+    "doi",
+)  # where every row has its own
 YES_NAMES = {"labelincluded": "included", "asreviewlabel": "included"}
 _ROLE = {name: role for role, names in NAMES.items() for name in names.split()}
 

@@ -9,7 +9,7 @@ text: its role is unclear until somebody says it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, islice
@@ -41,7 +41,6 @@ from classmark.formats.column_names import (
 from classmark.formats.jsonl import KEYS, parse_object, record_from
 from classmark.formats.records import SECONDARY, Record
 from classmark.formats.rows import (
-    DELIMITERS,
     NO,
     SAMPLE,
     SOURCES,
@@ -151,7 +150,9 @@ class RowFile:
         by_role: dict[str, list[str]] = {}
         for column in self.columns:
             by_role.setdefault(column.role, []).append(column.name)
-        said = [f"{role}: {', '.join(by_role[role])}" for role in ROLES if role in by_role]
+        said = [
+            f"{role}: {', '.join(by_role[role])}" for role in ROLES if role in by_role
+        ]
         if ID not in by_role:
             said.insert(0, "id: the file's name and the line")
         if self.layout.encoding not in {"", "utf-8"}:
@@ -252,19 +253,18 @@ def _guessed(
     sample: list[Row], columns: list[str], given: Mapping[str, str], *, typed: bool
 ) -> dict[str, str]:
     """Column → role: as given, by its name, or by its first cells."""
-    exported = WHOLE_EXPORT <= set(columns)
+    exported = set(columns) >= WHOLE_EXPORT
     roles: dict[str, str] = {}
     for column in columns:
         role = given.get(column)
         if role is None:
             role = role_by_name(column)
-            if exported and role not in (STRUCTURED, None) and column not in WHOLE_EXPORT:
+            known = role == STRUCTURED or column in WHOLE_EXPORT
+            if exported and role is not None and not known:
                 role = TEXT
             if role is None:
-                texts = typed or exported
-                role = _by_cells(column, [row.get(column) for row in sample], typed=texts)
-            elif role in (TEXT, TITLE, FACT, DATE) and not typed:
-                role = role if not _objects(sample, column) else UNCLEAR
+                cells = [row.get(column) for row in sample]
+                role = _by_cells(column, cells, typed=typed or exported)
         roles[column] = role
     _one_of_each(sample, roles, given)
     if not given or ID not in given.values():
@@ -272,10 +272,6 @@ def _guessed(
     if sample and not set(roles.values()) & {TEXT, TITLE} and not typed:
         _longest_is_text(sample, roles, given)
     return roles
-
-
-def _objects(sample: list[Row], column: str) -> bool:
-    return any(isinstance(row.get(column), dict) for row in sample)
 
 
 def _by_cells(column: str, values: list[Any], *, typed: bool) -> str:
@@ -310,7 +306,8 @@ def _counts(cells: list[Any]) -> bool:
     """Whether cells are the numbers of their rows."""
     texts = [str(cell) for cell in cells]
     return any(
-        texts == [str(at) for at in range(first, first + len(texts))] for first in (0, 1)
+        texts == [str(at) for at in range(first, first + len(texts))]
+        for first in (0, 1)
     )
 
 
@@ -345,10 +342,10 @@ def _likely_id(
     for name in LIKELY_IDS:
         for column in roles:
             cells = [row.get(column) for row in sample]
-            if plain(column) == name and column not in given and all(cells):
-                if len({str(cell) for cell in cells}) == len(cells):
-                    roles[column] = ID
-                    return
+            named = plain(column) == name and column not in given
+            if named and all(cells) and len(set(map(str, cells))) == len(cells):
+                roles[column] = ID
+                return
 
 
 def _longest_is_text(
@@ -442,7 +439,9 @@ class _Parts:
         if role == STRUCTURED:
             self._structured(column, value)
         elif role == ID:
-            self.row["id"] = value if isinstance(value, int) else self._text(column, value)
+            self.row["id"] = (
+                value if isinstance(value, int) else self._text(column, value)
+            )
         elif role in (LABEL, PRIMARY):
             self._label(role, column, value)
         elif role == YES_NO:
@@ -548,8 +547,8 @@ def layout_of(
         role, equals, column = typed.partition("=")
         if not equals or role not in ROLES:
             raise Mistake(
-                f"column {typed!r}: write ROLE=COLUMN, as in text=abstract, with one of "
-                f"the roles {', '.join(ROLES)}"
+                f"column {typed!r}: write ROLE=COLUMN, as in text=abstract; the roles "
+                f"are {', '.join(ROLES)}"
             )
         if roles.get(column, role) != role:
             raise Mistake(
@@ -558,4 +557,4 @@ def layout_of(
         roles[column] = role
     if how.get("header") not in (None, "", YES, NO):
         raise Mistake(f"header is {how['header']!r}: say yes or no")
-    return Layout(roles, **{name: value or "" for name, value in how.items()})
+    return Layout(roles, **{name: v for name, v in how.items() if v is not None})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Annotated, Any, Literal, NamedTuple
 
 from fastapi import APIRouter, Depends, Form, Path, Query
@@ -37,14 +37,25 @@ from classmark.web.guard.errors import Missing, or_missing
 from classmark.web.render import fragment, page, redirect
 from classmark.web.settings import STARTED
 from classmark.workbench.files import exporting, uploads
+from classmark.workbench.files.documents import (
+    DeletedDocument,
+    PastImport,
+    add_document,
+    delete_documents,
+    deleted_documents,
+    past_imports,
+    restore_documents,
+)
 from classmark.workbench.files.documents import put_document as put_content
 from classmark.workbench.files.uploads import (
     FilePreview,
     Receiving,
     ReceivingSeveral,
     UploadedFile,
+    start_undoing,
 )
 from classmark.workbench.meaning import compute_soon
+from classmark.workbench.results import Logged
 from classmark.workbench.search.index import start_indexing
 from classmark.workbench.search.search import search_state
 from classmark.workbench.store.log import JudgedRecord
@@ -57,7 +68,8 @@ documents_api = fields.calls("documents")
 
 HERE = "Import and export"
 FormText = Annotated[str, Form()]
-JOBS = (uploads.IMPORTING, "index")
+FormId = Annotated[str, Form(alias="id")]
+JOBS = (uploads.IMPORTING, uploads.UNDOING, "index")
 MOST_FILES = 200  # sent at once
 ROLE_WORDS = {
     ID: "id",
@@ -125,6 +137,7 @@ def files_page(me: Reader) -> HTMLResponse:
         me, HERE, "files.html", jobs=_jobs(me.desk),
         waiting=uploads.waiting(me.desk) if me.may("admin") else [],
         endings=uploads.ENDINGS, largest=uploads.LARGEST >> 20,
+        imports=past_imports(me.desk), deleted=deleted_documents(me.desk),
         preferences=exporting.has_preferences(me.desk), standing=search_state(me.desk),
     )  # fmt: skip
 
@@ -179,6 +192,51 @@ def import_form(me: Admin, token: str, form: ImportForm) -> RedirectResponse:
         replace=form.act == "replace",
     )  # fmt: skip
     return redirect("/files")
+
+
+@pages.post("/imports/{act}")
+def undo_import_form(me: Admin, act: int) -> RedirectResponse:
+    """Undo an import as one act, or bring it back."""
+    start_undoing(me.desk, act, me.name)
+    return redirect("/files")
+
+
+@pages.post("/add")
+def add_form(
+    me: Classifier, title: FormText = "", text: FormText = "", id_: FormId = ""
+) -> RedirectResponse:
+    """Add a document that somebody wrote."""
+    added = _added(me, id_, {"title": title, "text": text})
+    return redirect("/files", saved=f"{added} is added")
+
+
+@pages.post("/delete")
+def delete_form(me: Admin, id_: FormId) -> RedirectResponse:
+    """Delete a document."""
+    _changed(me, delete_documents, id_.strip())
+    return redirect("/files", saved=f"{id_.strip()} is deleted")
+
+
+@pages.post("/restore")
+def restore_form(me: Admin, id_: FormId) -> RedirectResponse:
+    """Bring a deleted document back."""
+    _changed(me, restore_documents, id_)
+    return redirect("/files", saved=f"{id_} is restored")
+
+
+def _added(me: Caller, id_: str, texts: dict[str, str]) -> str:
+    with me.desk.writing() as project:
+        added = add_document(project, id_, texts, me.name)
+    me.desk.look_again()
+    compute_soon(me.desk, added)
+    return added
+
+
+def _changed(me: Caller, change: Callable[..., Logged], document: str) -> Logged:
+    """Delete or restore a document, and let every part of the desk follow."""
+    logged = me.desk.write(lambda project: change(project, [document], me.name))
+    me.desk.after_write([document], me.name, logged)
+    return logged
 
 
 @pages.post("/index")
@@ -373,6 +431,33 @@ def throw_away(me: Admin, token: UploadToken) -> None:
     uploads.throw_away(me.desk, _upload_named(me.desk, token))
 
 
+Imports = fields.listing(
+    "Imports", "The last imports, the newest first.", imports=PastImport
+)
+Deleted = fields.listing(
+    "Deleted",
+    "The documents that are deleted, the last first.",
+    deleted=DeletedDocument,
+)
+ActNumber = Annotated[int, Path(ge=1, le=2**53)]
+
+
+@api.get("/imports", response_model=Imports)
+def list_imports(me: Admin) -> Any:
+    """The last imports, each with the act that undoes it."""
+    return {"imports": past_imports(me.desk)}
+
+
+@api.post("/imports/{act}/undo", responses=fields.MISSING, **STARTED)
+def undo_import(me: Admin, act: ActNumber, wait: Wait = 60) -> Job:
+    """Undo an import as one act, or bring it back where it is undone."""
+    with or_missing():
+        job = start_undoing(me.desk, act, me.name)
+    if job.wait(wait).mistake:
+        raise Mistake(job.mistake)
+    return job
+
+
 def _upload_named(desk: Desk, token: str) -> UploadedFile:
     with or_missing():
         return uploads.upload_of(desk, token)
@@ -485,6 +570,27 @@ def put_document(
     """Add a document, or replace what it says; its labels stay."""
     links = [(link.id, link.anchor) for link in body.links]
     with me.desk.writing() as project:
-        put_content(project, document, body.fields, body.meta, links)
+        put_content(project, document, body.fields, body.meta, links, me.name)
     compute_soon(me.desk, document)
+    return fields.record_named(me.desk, document)
+
+
+@documents_api.delete("/documents/{document:path}", responses=fields.MISSING)
+def delete_document(me: Admin, document: fields.InPath) -> Logged:
+    """Delete a document, as an act that can be undone."""
+    fields.record_named(me.desk, document)
+    return _changed(me, delete_documents, document)
+
+
+@documents_api.get("/deleted", response_model=Deleted)
+def list_deleted(me: Reader) -> Any:
+    """The documents that are deleted."""
+    return {"deleted": deleted_documents(me.desk)}
+
+
+@documents_api.post("/deleted/{document:path}/restore", responses=fields.MISSING)
+def restore_document(me: Admin, document: fields.InPath) -> JudgedRecord:
+    """Bring a deleted document back, with what was said of it."""
+    with or_missing():
+        _changed(me, restore_documents, document)
     return fields.record_named(me.desk, document)

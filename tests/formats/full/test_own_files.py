@@ -9,8 +9,8 @@ import own_files
 from classmark.formats import guess_format, read_records
 from classmark.formats.columns import open_rows
 from classmark.formats.rows import LeftOut
-from classmark.progress import remarks
 from classmark.problems import UnreadableFile
+from classmark.progress import remarks
 
 pytest.importorskip("openpyxl")
 pytest.importorskip("pypdf")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.problems import Mistake
-from classmark.workbench.results import Logged
-from classmark.workbench.store.log import whoami
+from classmark.workbench.results import Logged, Table
+from classmark.workbench.store.log import CHANGED, whoami
 from classmark.workbench.store.store import titles
 from classmark.workbench.store.undo import chain_of, is_undone, undo
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from classmark.workbench.project import Project
 
 
-CHANGED = "documents changed"  # the event
 LAST_DELETE = """
 SELECT max(seq) FROM judgments AS j WHERE document = ? AND act = 'delete'
 AND NOT EXISTS (SELECT 1 FROM undone WHERE seq = j.seq)
@@ -34,7 +33,7 @@ ORDER BY j.seq DESC LIMIT ?
 IMPORTS = "SELECT at, who, detail FROM events WHERE what = 'imported' ORDER BY seq DESC"
 
 
-def put_document(  # noqa: PLR0913 (what a document says)
+def put_document(
     project: Project,
     id_: str,
     fields: Mapping[str, str],
@@ -53,8 +52,10 @@ def put_document(  # noqa: PLR0913 (what a document says)
     project.store.note_event(CHANGED, who, document=id_)
 
 
-def add_document(project: Project, id_: str, fields: Mapping[str, str], who: str) -> str:
-    """Add a document that somebody wrote; return its id, which may be left to us."""
+def add_document(
+    project: Project, id_: str, fields: Mapping[str, str], who: str = ""
+) -> str:
+    """Add a document that somebody wrote; return its id, made here if it is empty."""
     texts = {name: text.strip() for name, text in fields.items() if text.strip()}
     if not texts:
         raise Mistake("the document says nothing: give it a title or a text")
@@ -85,7 +86,6 @@ def restore_documents(project: Project, ids: Sequence[str], who: str = "") -> Lo
             if seq is None or project.store.contents([id_]):
                 raise Mistake(f"{id_!r} is no deleted document: name one that is")
             numbers += undo(project, int(seq), who).numbers
-        project.store.note_event(CHANGED, who, restored=len(ids))
     return Logged(tuple(numbers), f"restored: {', '.join(ids)}")
 
 
@@ -147,15 +147,18 @@ def past_imports(project: Project, top: int = 10) -> tuple[PastImport, ...]:
     return tuple(imports.values())
 
 
+def list_deleted(project: Project, top: int = 50) -> Table:
+    """The documents that were deleted, the last first."""
+    rows = [asdict(each) for each in deleted_documents(project, top)]
+    return Table("Deleted documents", rows, "" if rows else "none is deleted")
+
+
 def undo_import(project: Project, act: int, who: str = "") -> Logged:
     """Undo an import as one act, or bring it back where it is undone.
 
     Its documents go, with what was decided on them since; what it replaced comes back;
     categories that it brought stay while others use them.
     """
-    who = who or whoami()
     with project.store.transaction():
-        chain = chain_of(project.store, act)
-        logged = undo(project, max(chain) if chain else act, who)
-        project.store.note_event(CHANGED, who, undone=act)
-    return logged
+        newest = max(chain_of(project.store, act), default=act)
+        return undo(project, newest, who or whoami())

@@ -234,7 +234,8 @@ def open_columns(
             asked = replace(
                 layout or Layout(),
                 columns=roles,
-                separator=(layout and layout.separator) or before["layout"]["separator"],
+                separator=(layout and layout.separator)
+                or before["layout"]["separator"],
             )
             file = open_rows(path, kind, asked, name)
     return file
@@ -347,46 +348,71 @@ def import_records(  # noqa: PLR0913 (what a page and a command say)
     """
     who, whole, store = who or whoami(), turn is None, project.store
     turn = turn or store.transaction
-    judgments, added = 0, list[str]()
     act = act or ImportAct(store, source, who)
-    own = vectors.OwnVectorsImport(project, source)
     with remarks() as notes, turn() if whole else nullcontext():
-        categories = {category.id for category in store.categories()}
-        before = Comparison(store)
+        importer = _Importer(project, source, act)
         for batch in _batches(records, BATCH if whole else PART):
             with turn():
-                contents = before.add(batch)
-                if before.first and not replace:
-                    if whole:
-                        continue  # to count them all
-                    break
-                if missing := _missing_categories(batch, categories):
-                    new = [Category(name) for name in missing]
-                    store.put_categories(new, act.who, act.number)
-                    categories.update(missing)
-                    added += missing
-                if contents:
-                    store.put_documents(contents, act.who, act.number)
-                own.add(batch)
-                judgments += act.judge(
-                    change for record in batch for change in _changes(record, before)
-                )
+                done = importer.take(batch, replace=replace)
+            if not done and not whole:
+                break  # else they are all counted
+        before = importer.before
         if not replace:
             before.require_none_replaced(source, whole=whole)
-        row = {"documents": sum(before.counts.values()), **before.counts}
         with turn():
-            detail: dict[str, Any] = {"count": row["documents"], **before.counts}
-            if act.logged is not None:
-                detail["act"] = act.logged
-            if layout is not None:
-                detail["columns"] = sorted(layout.columns)
-                detail["layout"] = asdict(layout)
-            store.note_event("imported", who, source=source, **detail)
-    row |= {"judgments": judgments, "new categories": len(added)}
-    undo = [worded("undo it with: classmark undo {number}", number=act.logged)]
-    lines = [*notes, *_named(added), *own.notes, *(undo if act.logged else [])]
-    note = "\n".join(lines)
+            store.note_event("imported", who, **importer.detail(layout))
+    row = {"documents": sum(before.counts.values()), **before.counts}
+    row |= {"judgments": importer.judgments, "new categories": len(importer.added)}
+    note = "\n".join([*notes, *importer.notes()])
     return Table(f"Imported {source}", [row], note)
+
+
+class _Importer:
+    """Puts batches of records into a project, within an act.
+
+    judgments : how many were logged;  added : the categories that labels named first.
+    """
+
+    def __init__(self, project: Project, source: str, act: ImportAct) -> None:
+        self.store, self.source, self.act = project.store, source, act
+        self.categories = {category.id for category in self.store.categories()}
+        self.before = Comparison(self.store)
+        self.own_vectors = vectors.OwnVectorsImport(project, source)
+        self.judgments, self.added = 0, list[str]()
+
+    def take(self, batch: list[Record], *, replace: bool) -> bool:
+        """Put a batch; False, and nothing is put, where documents would be replaced."""
+        act, contents = self.act, self.before.add(batch)
+        if self.before.first and not replace:
+            return False
+        if missing := _missing_categories(batch, self.categories):
+            self.store.put_categories(map(Category, missing), act.who, act.number)
+            self.categories.update(missing)
+            self.added += missing
+        if contents:
+            self.store.put_documents(contents, act.who, act.number)
+        self.own_vectors.add(batch)
+        self.judgments += act.judge(
+            change for record in batch for change in _changes(record, self.before)
+        )
+        return True
+
+    def detail(self, layout: Layout | None) -> dict[str, Any]:
+        """What the event of the import says."""
+        counts = self.before.counts
+        detail: dict[str, Any] = {"source": self.source, "count": sum(counts.values())}
+        if self.act.logged is not None:
+            detail["act"] = self.act.logged
+        if layout is not None:
+            detail |= {"columns": sorted(layout.columns), "layout": asdict(layout)}
+        return detail | counts
+
+    def notes(self) -> list[str]:
+        """What is to be told beside the counts."""
+        undo = "undo it with: classmark undo {number}"
+        number = self.act.logged
+        told = [worded(undo, number=number)] if number is not None else []
+        return [*_named(self.added), *self.own_vectors.notes, *told]
 
 
 def _named(added: list[str]) -> list[str]:

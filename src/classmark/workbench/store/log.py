@@ -32,6 +32,7 @@ SKIP, NOTE, SETTLE, REPLACE = TELLING = (  # they change no label
     "skip", "note", "settle", "replace",
 )  # fmt: skip
 DELETE, INSERT, IMPORT = "delete", "insert", "import"
+CHANGED = "documents changed"  # the event: some came, went, or say something else
 LABELS = (ASSIGN, PRIMARY)
 
 Row = dict[str, Any]  # of the table of categories, by column

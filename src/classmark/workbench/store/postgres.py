@@ -43,8 +43,9 @@ AS $$ SELECT jsonb_path_query_first($1::jsonb, $2::jsonpath) #>> '{}' $$;
 CREATE TABLE turn (version INTEGER NOT NULL, number BIGINT NOT NULL);
 """
 NUMBERED = {
-    "all_documents": "number", "events": "seq", "categories": "number", "judgments": "seq",
-    "searches": "number", "marks": "seq", "impressions": "number", "clicks": "seq",
+    "all_documents": "number", "events": "seq", "categories": "number",
+    "judgments": "seq", "searches": "number", "marks": "seq",
+    "impressions": "number", "clicks": "seq",
 }  # fmt: skip
 READS = ("SELECT", "WITH", "VALUES", "EXPLAIN")
 

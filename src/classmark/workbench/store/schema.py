@@ -7,9 +7,10 @@ in its ``changes``: number → field → [before, after]; the table ``categories
 result of all changes. The acts that do not hold now, being undone, are in ``undone``.
 ``all_documents`` has every document that ever was; ``documents`` is the view of those
 that are here: not deleted, and their import not undone (``stands``, kept up to date by
-the acts). The other views are what holds: the last statement on a document and a category
-(``statements``), and on a document and a pair of categories (``comparisons``), where no
-category (NULL) stands for the threshold of the other. The acts
+the acts). The other views are what holds: the last statement on a document and a
+category (``statements``), and on a document and a pair of categories
+(``comparisons``), where no category (NULL) stands for the threshold of the other. The
+acts
 ``skip``, ``note``, ``settle`` and ``replace`` name no category and change none of them;
 what a document said before an act replaced it is in ``texts``. ``delete`` takes a
 document away with all that was said of it, ``insert`` brings one; an ``import`` without
@@ -39,7 +40,7 @@ from classmark.problems import DamagedFolder, Mistake
 APPLICATION = 0x436C4D6B  # "ClMk": the file is ours
 VERSION = 9
 NUMBERING = (  # what numbers the rows of a table in PostgreSQL
-    "CREATE OR REPLACE FUNCTION number_{table}() RETURNS trigger LANGUAGE plpgsql AS $$ "
+    "CREATE FUNCTION number_{table}() RETURNS trigger LANGUAGE plpgsql AS $$ "
     "BEGIN IF NEW.{key} IS NULL THEN SELECT coalesce(max({key}), 0) + 1 "
     "INTO NEW.{key} FROM {table}; END IF; RETURN NEW; END $$;\n"
     "CREATE TRIGGER {table}_are_numbered BEFORE INSERT ON {table} "

@@ -83,7 +83,9 @@ UPDATE all_documents SET stands = coalesce(
   THEN 0 ELSE 1 END)
 WHERE {} = ?
 """
-REPLACE_DOCUMENT = "UPDATE all_documents SET fields = ?, meta = ?, links = ? WHERE id = ?"
+REPLACE_DOCUMENT = (
+    "UPDATE all_documents SET fields = ?, meta = ?, links = ? WHERE id = ?"
+)
 NOTE_TEXT = "INSERT INTO texts (seq, fields, meta, links) VALUES (?, ?, ?, ?)"
 TEXTS = """
 SELECT t.seq, j.undoes, j.document, t.fields, t.meta, t.links
@@ -358,7 +360,9 @@ class Store:
         """
         statements = self.standing(id_).get(id_, {})
         preferences = self.preferences(id_).get(id_, {})
-        return _judged(self._row(id_, ever=ever), statements, preferences, self.is_aside(id_))
+        return _judged(
+            self._row(id_, ever=ever), statements, preferences, self.is_aside(id_)
+        )
 
     def waiting(self) -> int:
         """How many documents ``undecided`` gives."""

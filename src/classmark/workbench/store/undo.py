@@ -39,11 +39,15 @@ chain (seq, undoes) AS (
   ON j.undoes = chain.seq)
 SELECT seq, undoes FROM chain ORDER BY seq
 """
+_ON_DOCUMENTS = (log.IMPORT, log.DELETE, log.INSERT, log.UNDO)
 PARTS = (
     "SELECT seq FROM judgments AS j WHERE within = ? AND NOT EXISTS "
     "(SELECT 1 FROM undone WHERE seq = j.seq) ORDER BY seq DESC"
 )
-BROUGHT = "SELECT id FROM all_documents WHERE added_by = ? AND stands = 1"
+SPOKEN_OF = """
+SELECT id FROM all_documents WHERE added_by = ? AND stands = 1 AND (
+  id IN (SELECT document FROM standing) OR id IN (SELECT document FROM preferences))
+"""
 FALL = "INSERT INTO undone VALUES (?)", "DELETE FROM undone WHERE seq = ?"
 SHOWN = 20  # acts undone with another, by number
 PLACES = {"parents", "stands"}  # what a taxonomy's shape rests on
@@ -150,47 +154,56 @@ def _undo(store: Store, line: _Line, who: str, within: int | None) -> list[int]:
         if (undoes := chain[at]) is None:
             break
         at = undoes
-    root = min(chain)
-    if line.document is None and not line.changes:
-        seqs += _take_back_later(store, root, seqs[0], who)
-    for (part,) in store.run(PARTS, (line.seq,)).fetchall():
-        parts = chain_of(store, part)
-        chosen = part if parts[part] is None else max(parts)
-        seqs += _undo_part(store, _line(store, chosen), who, seqs[0])
+    seqs += _undo_parts(store, line, who, seqs[0])
     _require_kept(store, changes, line)
+    _follow_documents(store, min(chain), line)
+    if within is None and (text is not None or line.act in _ON_DOCUMENTS):
+        store.note_event(log.CHANGED, who, undone=line.seq)
+    return seqs
+
+
+def _follow_documents(store: Store, root: int, line: _Line) -> None:
+    """Let documents come or go with the act that brought or took them."""
     ((act,),) = store.run("SELECT act FROM judgments WHERE seq = ?", (root,))
     if act == log.IMPORT:
         store.stand("added_by", root)
     elif act in (log.DELETE, log.INSERT):
         store.stand("id", str(line.document))
-    return seqs
 
 
-def _undo_part(store: Store, line: _Line, who: str, within: int) -> list[int]:
-    """Undo a part of an act; categories that came with an import stay while in use."""
-    if line.act != log.IMPORT or not line.changes:
-        return _undo(store, line, who, within)
-    store.run("SAVEPOINT part")
-    try:
-        return _undo(store, line, who, within)
-    except Mistake:
-        store.run("ROLLBACK TO part")
-        return []
-    finally:
+def _undo_parts(store: Store, line: _Line, who: str, within: int) -> list[int]:
+    """Undo the acts within an act, those on categories at the end.
+
+    Categories that came with an import stay while others use them.
+    """
+    seqs: list[int] = []
+    on_categories: list[_Line] = []
+    for (part,) in store.run(PARTS, (line.seq,)).fetchall():
+        chain = chain_of(store, part)
+        chosen = _line(store, part if chain[part] is None else max(chain))
+        if chosen.act == log.IMPORT and chosen.changes:
+            on_categories.append(chosen)
+        else:
+            seqs += _undo(store, chosen, who, within)
+    if line.act == log.IMPORT:
+        seqs += _take_back_later(store, line.seq, within, who)
+    for chosen in on_categories:
+        store.run("SAVEPOINT part")
+        try:
+            seqs += _undo(store, chosen, who, within)
+        except Mistake:
+            store.run("ROLLBACK TO part")
         store.run("RELEASE part")
+    return seqs
 
 
 def _take_back_later(store: Store, root: int, within: int, who: str) -> list[int]:
     """Take back what was said since of documents that go with their import.
 
-    What is brought back with the import is as it was: these acts are part of the
-    undoing.
+    These acts are part of the undoing: who brings the import back brings them back.
     """
-    if not is_undone(store, root):
-        return []
-    rows = store.run(BROUGHT, (root,))
     seqs: list[int] = []
-    for (id_,) in rows.fetchall():
+    for (id_,) in store.run(SPOKEN_OF, (root,)).fetchall():
         acts = taken_back(id_, store.standing(id_), store.preferences(id_), within)
         seqs += store.judge(acts, who)
     return seqs

@@ -218,7 +218,7 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "give --examples": ("name documents", "give examples"),
     "give one with --name": ("give it one", "give name"),
     "give --encoding (encoding=)": (
-        "choose another encoding (letters)",
+        "choose another encoding",
         "give another encoding",
     ),
     "say what it holds, as in --label {name}, --column text={name} or --column "

@@ -429,7 +429,7 @@ def start_import(  # noqa: PLR0913 (what a page and a call say)
         if kind == DOCUMENTS:
             start_computing(desk, who)
         counts = ", ".join(f"{value:,} {what}" for what, value in table.rows[0].items())
-        return f"{name}: {counts}" + (f"; {table.note}" if table.note else "")
+        return "; ".join([f"{name}: {counts}", *filter(None, table.note.split("\n"))])
 
     return desk.jobs.start(IMPORTING, work, who)
 

@@ -83,8 +83,9 @@ def spreadsheet_rows(
                 yield from named_rows(_after(first, cells), layout, reading)
                 return
     except broken as error:
+        reason = " ".join(str(error).split()[:20])
         reading.refuse(
-            f"no spreadsheet that can be read ({error}): save it anew as .xlsx, or as "
+            f"no spreadsheet that can be read ({reason}): save it anew as .xlsx, or as "
             "CSV"
         )
     reading.refuse("every sheet of it is empty: choose another file")

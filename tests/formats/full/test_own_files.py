@@ -1,5 +1,6 @@
 """Spreadsheets, references and documents are read as rows; what is none is refused."""
 
+import io
 import zipfile
 from functools import partial
 
@@ -101,7 +102,21 @@ def bomb():
     return own_files.packed({"word/document.xml": b"0" * (64 << 20)})
 
 
+def with_entities(member):
+    """A spreadsheet in which one part declares an entity."""
+    whole = zipfile.ZipFile(io.BytesIO(own_files.xlsx(own_files.SHEET)))
+    parts = {name: whole.read(name).decode() for name in whole.namelist()}
+    head, end, rest = parts[member].rpartition("?>")
+    parts[member] = f'{head}{end}<!DOCTYPE a [<!ENTITY b "c">]>{rest}'
+    return own_files.packed(parts)
+
+
 BAD = {
+    "sheet.xlsx": (
+        partial(with_entities, "xl/worksheets/sheet1.xml"),
+        "no spreadsheet",
+    ),
+    "book.xlsx": (partial(with_entities, "xl/workbook.xml"), "no spreadsheet"),
     "rubbish.xlsx": (b"no spreadsheet at all", "no .xlsx file"),
     "old.xlsx": (b"\xd0\xcf\x11\xe0 rest", "old Office program"),
     "other.xlsx": (own_files.packed({"a": "b"}), "no spreadsheet that can be read"),

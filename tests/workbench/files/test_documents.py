@@ -1,4 +1,4 @@
-"""Documents come and go by acts of the log: imports undone as one, deleted, restored."""
+"""Documents come and go by acts of the log: imports, deletions, additions."""
 
 import pytest
 
@@ -187,6 +187,7 @@ def test_what_is_deleted_is_not_found(tmp_path):
     with Project(new_project(tmp_path / "shelf", indexed=True)) as project:
         assert found(project, "queen") == ["b2"]
         delete_documents(project, ["b2"])
+        assert found(project, "queen") == []  # the index still has it
         index_project(project)
         assert found(project, "queen") == []
         restore_documents(project, ["b2"])

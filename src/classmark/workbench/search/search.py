@@ -236,6 +236,8 @@ def search_in(
         require_k(options.k, "document")
         hits, parts, note = rerank(project, opened, query, number, options)
         notes.append(note)
+    here = project.store.contents([hit.id for hit in hits])
+    hits = [hit for hit in hits if hit.id in here]  # some may be deleted since
     documents = {hit.id: project.store.document(hit.id) for hit in hits}
     shown = _shown(index, query, hits, documents, parts)
     return SearchResults(shown, tuple(notes), number, meaning=meaning)

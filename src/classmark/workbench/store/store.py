@@ -292,8 +292,8 @@ class Store:
 
     def delete_document(self, id_: str, who: str) -> int:
         """Take a document away with all that holds of it; return the act's number."""
+        self.require_document(id_)
         statements, pairs = self.standing(id_), self.preferences(id_)
-        self._row(id_)
         seq = self.append(Act(id_, DELETE), who)
         self.judge(taken_back(id_, statements, pairs, seq), who)
         self.stand("id", id_)
@@ -383,9 +383,13 @@ class Store:
         """The ids of all documents."""
         return {id_ for (id_,) in self.run("SELECT id FROM documents")}
 
-    def document(self, id_: str, *, ever: bool = False) -> Document:
-        """One document by its id; ever : whether it may have been deleted."""
-        return Document(id_, json.loads(self._row(id_, ever=ever)[1]))
+    def document(self, id_: str) -> Document:
+        """One document by its id, even if it was deleted since somebody listed it."""
+        return Document(id_, json.loads(self._row(id_, ever=True)[1]))
+
+    def require_document(self, id_: str) -> None:
+        """Refuse an id of which there is no document, or a deleted one."""
+        self._row(id_)
 
     def _row(self, id_: str, *, ever: bool = False) -> Any:
         sql = EVER if ever else DOCUMENTS
@@ -548,4 +552,4 @@ def title_of(document: Document) -> str:
 
 def titles(store: Store, documents: Iterable[str]) -> dict[str, str]:
     """Document → its title; its first words where it has none."""
-    return {id_: title_of(store.document(id_, ever=True))[:120] for id_ in documents}
+    return {id_: title_of(store.document(id_))[:120] for id_ in documents}

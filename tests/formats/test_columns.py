@@ -1,6 +1,7 @@
 """What each column holds is guessed, or said, and rows become records."""
 
 import json
+import tracemalloc
 
 import pytest
 
@@ -209,3 +210,19 @@ def test_every_role_is_explained_and_every_source_is_a_format():
     assert READERS.keys() >= set(ROW_FORMATS)
     assert role_by_name("Abstract Note") == "text"
     assert Layout() == layout_of()
+
+
+def test_a_large_file_is_read_row_by_row(tmp_path):
+    path = tmp_path / "large.csv"
+    with path.open("w") as file:
+        file.write("id;text;category\n")
+        file.writelines(f"{n};{'wax ' * 500};c{n % 7}\n" for n in range(8000))
+    size = path.stat().st_size
+    tracemalloc.start()
+    try:
+        count = sum(1 for _ in open_rows(path).read())
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert count == 8000
+    assert most < size / 4

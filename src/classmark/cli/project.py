@@ -21,8 +21,6 @@ from classmark.workbench.results import Table
 
 with deferred():
     from classmark import text as analyzing
-    from classmark.formats import columns
-    from classmark.formats.rows import Layout
     from classmark.workbench import project as projects
     from classmark.workbench import settings
     from classmark.workbench.files import backup as backups
@@ -96,9 +94,9 @@ class LayoutOptions:
     label_separator: str | None = option("Between labels in a cell: | ; , or none.")
     skip: bool = flag("Leave out rows that cannot be read, and say which.", "--skip")
 
-    def layout(self) -> Layout:
+    def layout(self) -> importing.Layout:
         """The layout that they say."""
-        return columns.layout_of(
+        return importing.layout_of(
             self.column,
             self.label,
             encoding=self.encoding,

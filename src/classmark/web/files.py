@@ -16,20 +16,6 @@ from fastapi.responses import (
 from pydantic import AliasPath, BaseModel, BeforeValidator, ConfigDict, Field
 from starlette.datastructures import UploadFile
 
-from classmark.formats.column_names import (
-    DATE,
-    FACT,
-    ID,
-    IGNORE,
-    LABEL,
-    PRIMARY,
-    STRUCTURED,
-    TEXT,
-    TITLE,
-    YES_NO,
-)
-from classmark.formats.columns import ALL_SEPARATORS, ColumnGuess, layout_of
-from classmark.formats.rows import DELIMITERS, ENCODINGS, Layout
 from classmark.problems import Mistake
 from classmark.web import fields
 from classmark.web.guard.auth import Admin, Caller, Classifier, Reader
@@ -48,10 +34,13 @@ from classmark.workbench.files.documents import (
 )
 from classmark.workbench.files.documents import put_document as put_content
 from classmark.workbench.files.uploads import (
+    ColumnGuess,
     FilePreview,
+    Layout,
     Receiving,
     ReceivingSeveral,
     UploadedFile,
+    layout_of,
     start_undoing,
 )
 from classmark.workbench.meaning import compute_soon
@@ -71,18 +60,6 @@ FormText = Annotated[str, Form()]
 FormId = Annotated[str, Form(alias="id")]
 JOBS = (uploads.IMPORTING, uploads.UNDOING, "index")
 MOST_FILES = 200  # sent at once
-ROLE_WORDS = {
-    ID: "id",
-    TITLE: "title",
-    TEXT: "text",
-    LABEL: "labels",
-    PRIMARY: "primary label",
-    YES_NO: "yes or no",
-    DATE: "date",
-    FACT: "fact, not learned from",
-    IGNORE: "leave it out",
-    STRUCTURED: "as Classmark writes it",
-}
 PIECE = 1 << 20  # bytes written at once
 
 
@@ -176,8 +153,7 @@ def preview_page(
     return page(
         me, HERE, "files_preview.html", title=preview.upload.name, preview=preview,
         kinds=uploads.KINDS, formats=uploads.KINDS[preview.kind].formats,
-        roles=ROLE_WORDS, encodings=ENCODINGS, delimiters=DELIMITERS,
-        separators=ALL_SEPARATORS,
+        choices=uploads.CHOICES,
     )  # fmt: skip
 
 

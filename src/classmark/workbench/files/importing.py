@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from classmark.formats import ROW_FORMATS, guess_format, read_records, some_of
-from classmark.formats.columns import RowFile, open_rows
+from classmark.formats.columns import RowFile, layout_of, open_rows
 from classmark.formats.preferences import is_preferences, numbered_preferences
 from classmark.formats.records import THRESHOLD, Record
 from classmark.formats.rows import SOURCES, Layout, LeftOut, source_of
@@ -29,6 +29,8 @@ from classmark.workbench import meaning as vectors
 from classmark.workbench.results import Table
 from classmark.workbench.store.log import IMPORT, Act, whoami
 from classmark.workbench.store.store import Store, contents_of
+
+__all__ = ["Layout", "layout_of"]  # for the skins
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project

@@ -20,9 +20,27 @@ from textwrap import shorten
 from typing import IO, TYPE_CHECKING, NamedTuple, Self
 
 from classmark.formats import READERS, ROW_FORMATS, some_of
-from classmark.formats.columns import ColumnGuess, RowFile, open_rows
+from classmark.formats.column_names import (
+    DATE,
+    FACT,
+    ID,
+    IGNORE,
+    LABEL,
+    PRIMARY,
+    STRUCTURED,
+    TITLE,
+    YES_NO,
+)
+from classmark.formats.column_names import TEXT as TEXT_ROLE
+from classmark.formats.columns import (
+    ALL_SEPARATORS,
+    ColumnGuess,
+    RowFile,
+    layout_of,
+    open_rows,
+)
 from classmark.formats.preferences import numbered_preferences
-from classmark.formats.rows import Layout, LeftOut
+from classmark.formats.rows import DELIMITERS, ENCODINGS, Layout, LeftOut
 from classmark.formats.taxonomies import (
     TAXONOMY_READERS,
     is_taxonomy_header,
@@ -49,6 +67,8 @@ from classmark.workbench.files.importing import (
     rows_left_out,
 )
 from classmark.workbench.meaning import start_computing
+
+__all__ = ["ColumnGuess", "Layout", "layout_of"]  # for the skins
 
 if TYPE_CHECKING:
     from classmark.formats.records import Record
@@ -328,6 +348,28 @@ class FileKind(NamedTuple):
     heads: Cells
 
 
+class LayoutChoices(NamedTuple):
+    """What people choose from: name → in words, or → the sign."""
+
+    roles: Mapping[str, str]
+    encodings: Mapping[str, str]
+    delimiters: Mapping[str, str]
+    separators: Cells
+
+
+ROLE_WORDS = {
+    ID: "id",
+    TITLE: "title",
+    TEXT_ROLE: "text",
+    LABEL: "labels",
+    PRIMARY: "primary label",
+    YES_NO: "yes or no",
+    DATE: "date",
+    FACT: "fact, not learned from",
+    IGNORE: "leave it out",
+    STRUCTURED: "as Classmark writes it",
+}
+CHOICES = LayoutChoices(ROLE_WORDS, ENCODINGS, DELIMITERS, ALL_SEPARATORS)
 KINDS = {
     DOCUMENTS: FileKind(
         (

@@ -86,14 +86,16 @@ IMPORTS = (
 class Acts:
     """One random act after the other; those that cannot be are left out."""
 
-    def __init__(self, project, rng, learn=learn_at_once):
+    def __init__(self, project, rng, learn=learn_at_once, *, deletes=False):
         self.project, self.rng, self.learn = project, rng, learn
+        self.deletes = deletes
         self.ids = sorted(project.store.ids())
         self.made = 0
 
     def act(self):
         names = ["decide"] * 8 + ["undo"] * 4
-        names += ["add", "rename", "merge", "split", "move", "retire", "delete"]
+        names += ["add", "rename", "merge", "split", "move", "retire"]
+        names += ["delete"] * self.deletes
         try:
             getattr(self, self.rng.choice(names))()
         except Mistake:

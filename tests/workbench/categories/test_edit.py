@@ -208,7 +208,7 @@ def version_2(path):
     with empty_older_store(path, 2) as old:
         for name in ("d1", "d2"):
             old.execute(
-                "INSERT INTO all_documents (id, fields, added) VALUES (?, '{}', '')",
+                "INSERT INTO documents (id, fields, added) VALUES (?, '{}', '')",
                 (name,),
             )
         for name, parents in (("b", []), ("a", []), ("c", ["a", "b"])):

@@ -158,7 +158,7 @@ def test_a_version_3_store_gets_searches(tmp_path):
     path = tmp_path / "store.sqlite"
     with empty_older_store(path, 3) as old:
         old.execute(
-            "INSERT INTO all_documents (id, fields, added) VALUES ('d1', '{}', '2020')"
+            "INSERT INTO documents (id, fields, added) VALUES ('d1', '{}', '2020')"
         )
     old.close()
     with Store(path) as store:

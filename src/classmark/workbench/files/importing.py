@@ -411,10 +411,10 @@ class _Importer:
 
     def notes(self) -> list[str]:
         """What is to be told beside the counts."""
-        undo = "undo it with: classmark undo {number}"
-        number = self.act.logged
-        told = [worded(undo, number=number)] if number is not None else []
-        return [*_named(self.added), *self.own_vectors.notes, *told]
+        told = [*_named(self.added), *self.own_vectors.notes]
+        if (number := self.act.logged) is not None:
+            told.append(worded("undo it with: classmark undo {number}", number=number))
+        return told
 
 
 def _named(added: list[str]) -> list[str]:

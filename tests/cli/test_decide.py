@@ -41,7 +41,7 @@ def test_decide_undo_and_look_back(run, shelf):
     code, out, err = run("decide", "3", *asked)
     assert (code, err) == (0, "")
     first, second = out.splitlines()
-    assert first == "saved as acts 4 to 5: 3: primary bees, reject bread"
+    assert first == "saved as acts 5 to 6: 3: primary bees, reject bread"
     assert second == "learned at once from 3 documents, with 3 re-visits"
     code, out, _ = run("decide", "4", "--over", "bread:bees", "--json")
     logged = json.loads(out)

@@ -1,6 +1,6 @@
 """Suggest, decide, take back, look back: as a program does it."""
 
-from classmark.workbench.files.importing import put_document
+from classmark.workbench.files.documents import put_document
 
 TEXT = "the keeper smokes the hive for honey and comb"
 

@@ -6,6 +6,7 @@ from classmark.rankers.preference import lesson_of
 from classmark.taxonomy.tree import Category
 from classmark.workbench.categories import edit
 from classmark.workbench.deciding.decide import Decision, decide, decide_on
+from classmark.workbench.files.documents import delete_documents
 from classmark.workbench.learning.fit import TEST, part_of
 from classmark.workbench.learning.learner import open_learner
 from classmark.workbench.learning.lessons import lesson
@@ -76,17 +77,25 @@ def wrong_lessons(project):
     return found
 
 
+IMPORTS = (
+    "SELECT count(*) FROM judgments "
+    "WHERE act = 'import' AND document IS NULL AND changes IS NULL"
+)
+
+
 class Acts:
     """One random act after the other; those that cannot be are left out."""
 
-    def __init__(self, project, rng, learn=learn_at_once):
+    def __init__(self, project, rng, learn=learn_at_once, *, deletes=False):
         self.project, self.rng, self.learn = project, rng, learn
+        self.deletes = deletes
         self.ids = sorted(project.store.ids())
         self.made = 0
 
     def act(self):
         names = ["decide"] * 8 + ["undo"] * 4
         names += ["add", "rename", "merge", "split", "move", "retire"]
+        names += ["delete"] * self.deletes
         try:
             getattr(self, self.rng.choice(names))()
         except Mistake:
@@ -122,7 +131,15 @@ class Acts:
 
     def undo(self):
         last = count(self.project, "SELECT coalesce(max(seq), 1) FROM judgments")
-        undo(self.project, int(self.rng.integers(1, last + 1)))
+        number = int(self.rng.integers(1, last + 1))
+        if not count(self.project, f"{IMPORTS} AND seq = {number}"):
+            undo(self.project, number)
+
+    def delete(self):
+        here = sorted(self.project.store.ids())
+        if len(here) <= len(self.ids) - 2:  # some are left to be decided on
+            raise Mistake("enough are deleted")
+        delete_documents(self.project, [self.one(here)])
 
     def add(self):
         parents = () if self.rng.random() < 0.7 else (self.name(),)

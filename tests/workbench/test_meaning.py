@@ -14,7 +14,8 @@ from classmark.workbench.categories.report import report_taxonomy
 from classmark.workbench.deciding.queue import queue
 from classmark.workbench.deciding.suggest import suggest
 from classmark.workbench.files.backup import back_up, restore
-from classmark.workbench.files.importing import import_documents, put_document
+from classmark.workbench.files.documents import put_document
+from classmark.workbench.files.importing import import_documents
 from classmark.workbench.learning.evaluate import evaluate_project
 from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project, info

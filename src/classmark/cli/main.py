@@ -27,6 +27,7 @@ from typer.main import get_command
 from classmark import __version__
 from classmark.cli import (
     decide,
+    documents,
     like,
     meaning,
     project,
@@ -151,6 +152,10 @@ app = group(
         **named(research, "reproduce demo"),
         **named(project, "info backup restore"),
         **named(serve, "serve"),
+        "document": group(
+            "Add, delete and restore single documents.",
+            named(documents, "add delete restore deleted"),
+        ),
         "taxonomy": group(
             "Show, bring in, write or change the taxonomy.",
             named(

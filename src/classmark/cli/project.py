@@ -14,6 +14,7 @@ from classmark.cli.options import (
     deferred,
     flag,
     option,
+    options,
 )
 from classmark.problems import Mistake
 from classmark.workbench.results import Table
@@ -68,15 +69,59 @@ def info(
     return projects.info(project, check=check, vocabulary=vocabulary)
 
 
+@options
+class LayoutOptions:
+    """What each column of a table holds, where it is not as it is guessed."""
+
+    column: tuple[str, ...] = option(
+        "What a column holds, as in text=abstract: id, title, text, label, primary, "
+        "yes-no, date, fact or ignore. Again for each.",
+        (),
+        "--column",
+        metavar="ROLE=NAME",
+    )
+    label: tuple[str, ...] = option(
+        "A column of labels: the same as --column label=NAME.",
+        (),
+        "--label",
+        metavar="NAME",
+    )
+    encoding: str | None = option("Of the text, as in latin-1; else guessed.")
+    separator: str | None = option(
+        "Between cells: comma, semicolon, tab, bar or a sign; else guessed."
+    )
+    header: str | None = option("Whether the first row names the columns: yes or no.")
+    label_separator: str | None = option("Between labels in a cell: | ; , or none.")
+    skip: bool = flag("Leave out rows that cannot be read, and say which.", "--skip")
+
+    def layout(self) -> importing.Layout:
+        """The layout that they say."""
+        return importing.layout_of(
+            self.column,
+            self.label,
+            encoding=self.encoding,
+            delimiter=self.separator,
+            header=self.header,
+            separator=self.label_separator,
+            skip=self.skip,
+        )
+
+
 @command(JSON)
 def import_(
+    *,
     project: Project = FOLDER,
-    path: Path = argument("A file or a folder.", "FILE"),
+    paths: tuple[Path, ...] = argument("Files or folders.", "FILE"),
     format_: str | None = FORMAT,
     replace: bool = flag("Replace documents that are here already.", "--replace"),
+    preview: bool = flag("Show how it would be read, and import nothing.", "--preview"),
+    layout: LayoutOptions,
 ) -> Table:
     """Bring in documents with their labels, or preferences (--format preferences)."""
-    return importing.import_documents(project, path, format_, replace=replace)
+    how = layout.layout()
+    if preview:
+        return importing.preview_files(project, paths, format_, how)
+    return importing.import_files(project, paths, format_, how, replace=replace)
 
 
 @command(JSON)

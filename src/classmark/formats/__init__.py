@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["READERS", "Reader", "guess_format", "read_records"]
 
 LOOK = 200
+ROW_FORMATS = (  # whose columns people may name: those of ``rows.SOURCES``, and files
+    "csv", "jsonl", "xlsx", "ris", "nbib", "enw", "bib", "docx", "pdf", "txt", "files",
+)  # fmt: skip
 BYTE_ORDER_MARK = "\xef\xbb\xbf"  # of UTF-8, read as Latin-1
 
 
@@ -65,6 +68,17 @@ READERS = {
         "tables.read_delimited", "CSV or TSV with a header", "*.csv *.tsv *.tab"
     ),
     "parquet": Reader("tables.read_parquet", "Parquet tables", "*.parquet *.pq"),
+    "xlsx": Reader("columns.read_xlsx", "Excel spreadsheets", "*.xlsx", line_ids=True),
+    "ris": Reader("columns.read_ris", "references in RIS", "*.ris", line_ids=True),
+    "nbib": Reader("columns.read_nbib", "PubMed references", "*.nbib", line_ids=True),
+    "enw": Reader("columns.read_enw", "EndNote references", "*.enw", line_ids=True),
+    "bib": Reader("columns.read_bib", "references in BibTeX", "*.bib", line_ids=True),
+    "docx": Reader("columns.read_docx", "a Word document", "*.docx", line_ids=True),
+    "pdf": Reader("columns.read_pdf", "a PDF document", "*.pdf", line_ids=True),
+    "txt": Reader("columns.read_txt", "a plain text", line_ids=True),
+    "files": Reader(
+        "columns.read_rows", "a folder or zip of any of these", line_ids=True
+    ),
     "folder": Reader("archive.read_text_folder", "texts, subfolders as labels"),
     "newsgroups": Reader("archive.read_newsgroups", "20 Newsgroups folders"),
     "reuters": Reader("reuters.read_reuters", "Reuters-21578 SGML", "*.sgm *.sgml"),
@@ -184,6 +198,7 @@ def _by_name(path: Path) -> str | None:
 def _by_content(path: Path) -> str | None:
     """Tell the format of a folder or archive by the names of its first files."""
     from classmark.formats.archive import entries
+    from classmark.formats.rows import source_of
 
     names = [PurePosixPath(entry.name) for entry in islice(entries(path), LOOK)]
     suffixes = Counter(name.suffix for name in names)
@@ -198,6 +213,7 @@ def _by_content(path: Path) -> str | None:
         "rcv1": fitting["rcv1"],
         "pages": fitting["pages"] > suffixes[".txt"],  # sites have a robots.txt
         "annif-folder": suffixes[".txt"] and (suffixes[".key"] or suffixes[".tsv"]),
+        "files": sum(source_of(name.name) not in {None, "txt"} for name in names),
         "folder": suffixes[".txt"],
         "newsgroups": _all(names, r"([^/]+/)?[^/]+/\d+"),
     }

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from classmark.corpus.documents import Document
+from classmark.formats.column_names import role_by_name
 from classmark.formats.records import PRIMARY, SECONDARY, Record
 from classmark.formats.text_files import FilePlace, Numbered, lines, write_lines
 from classmark.problems import Mistake
@@ -237,6 +238,12 @@ def is_taken(name: str) -> bool:
     return name in RESERVED or name == "id" or name.lower() in ALIKE
 
 
+def _means_more(name: str) -> bool:
+    """Whether a key of this name may be taken for something else than a field."""
+    role = role_by_name(name)
+    return is_taken(name) or (role not in {None, "text"} and name != "title")
+
+
 def mapping_from(record: Record) -> dict[str, Any]:
     """Build what :func:`record_from` reads back, with :class:`Keys` as they are.
 
@@ -245,7 +252,7 @@ def mapping_from(record: Record) -> dict[str, Any]:
     """
     fields = dict(record.document.fields)
     row: dict[str, Any] = {"id": record.id}
-    if any(map(is_taken, fields)) or (record.vector and VECTOR in fields):
+    if any(map(_means_more, fields)) or (record.vector and VECTOR in fields):
         row["fields"] = fields
     else:
         row |= fields

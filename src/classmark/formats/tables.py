@@ -112,7 +112,14 @@ def rows(
 def _rows(
     path: Path | str, delimiter: str, encoding: str
 ) -> Iterator[tuple[int, list[str]]]:
-    texts = (text for _, text in raw_lines(path, encoding))
+    return cells_in(raw_lines(path, encoding), path, delimiter)
+
+
+def cells_in(
+    numbered: Iterable[tuple[int, str]], path: Path | str, delimiter: str
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield (line number, cells) of the lines of a CSV or TSV file, strictly read."""
+    texts = (text for _, text in numbered)
     reader = csv.reader(texts, delimiter=delimiter, strict=True)
     row: list[str] | None = []
     while row is not None:

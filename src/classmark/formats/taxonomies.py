@@ -17,10 +17,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 from xml.sax.saxutils import quoteattr
 
+from classmark.formats.archive import entries
+from classmark.formats.rows import Layout, fitted
 from classmark.formats.tables import FORMULAS, dictionaries, write_rows
 from classmark.formats.text_files import (
     LIMITS,
     FilePlace,
+    existing,
     lines,
     open_bytes,
     safe_xml,
@@ -104,17 +107,31 @@ def _without_lone(categories: Iterable[Category]) -> Taxonomy:
     return tree
 
 
+def is_taxonomy_header(columns: Iterable[str]) -> bool:
+    """Whether columns are those of a table of categories.
+
+    >>> is_taxonomy_header(["id", "parent", "label", "scope_note"])
+    True
+    >>> is_taxonomy_header(["id", "label", "text"])
+    False
+    """
+    names = set(columns)
+    return {"id", "parent"} <= names <= COLUMNS.keys()
+
+
 def read_category_csv(
-    path: Path | str, *, encoding: str = "utf-8", cut: Cut = None
+    path: Path | str, *, encoding: str = "", cut: Cut = None
 ) -> list[Category]:
-    """Read ``id,parent,label,scope_note,synonyms`` (tabs in a ``.tsv``).
+    """Read ``id,parent,label,scope_note,synonyms``; delimiter, encoding are guessed.
 
     Only ``id`` is needed; ``notation``, ``status`` and ``guideline`` are read where
     they are, other columns are refused. Several parents or synonyms are separated by
     ``|``. The ``'`` before what a spreadsheet would run is taken off again.
     """
     categories = []
-    table = dictionaries(path, encoding=encoding)
+    (entry,) = entries(existing(path))
+    layout = fitted(entry, "csv", Layout(encoding=encoding, header="yes"))
+    table = dictionaries(path, layout.delimiter, layout.encoding)
     for _, row in table:
         cells = {name: _as_said(cell.strip()) for name, cell in row.items()}
         unknown = set(row) - set(COLUMNS)

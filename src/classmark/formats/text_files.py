@@ -16,7 +16,7 @@ from io import BytesIO, TextIOWrapper
 from pathlib import Path, PurePath
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Generic, NoReturn, TypeVar, cast
 
-from classmark.problems import Mistake, UnreadableFile
+from classmark.problems import Mistake, UnreadableFile, worded
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -236,8 +236,8 @@ def texts(
         if isinstance(error, UnicodeDecodeError):
             line += error.object[: error.start].count(b"\n")
         FilePlace(name, line).refuse(
-            f"not {encoding} ({error}): name the encoding of the file "
-            "(encoding='latin-1' reads any byte) or convert it"
+            f"not {encoding} ({error}): {worded('give --encoding (encoding=)')}, as in "
+            "latin-1, or convert the file"
         )
 
 

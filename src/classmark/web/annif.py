@@ -26,7 +26,7 @@ from classmark.web.guard.auth import Classifier, Reader
 from classmark.web.guard.errors import Missing, Unavailable
 from classmark.workbench.deciding import suggest as suggesting
 from classmark.workbench.deciding.decide import Decision, decide_on
-from classmark.workbench.files.importing import put_document
+from classmark.workbench.files.documents import put_document
 from classmark.workbench.meaning import compute_soon
 from classmark.workbench.team.desk import Desk
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from typing import Annotated, Any, Literal
+from collections.abc import AsyncIterator, Callable
+from typing import Annotated, Any, Literal, NamedTuple
 
-from fastapi import APIRouter, Form, Path, Query
+from fastapi import APIRouter, Depends, Form, Path, Query
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import (
     FileResponse,
@@ -13,7 +13,7 @@ from fastapi.responses import (
     RedirectResponse,
     StreamingResponse,
 )
-from pydantic import AliasPath, BeforeValidator, Field
+from pydantic import AliasPath, BaseModel, BeforeValidator, ConfigDict, Field
 from starlette.datastructures import UploadFile
 
 from classmark.problems import Mistake
@@ -23,9 +23,28 @@ from classmark.web.guard.errors import Missing, or_missing
 from classmark.web.render import fragment, page, redirect
 from classmark.web.settings import STARTED
 from classmark.workbench.files import exporting, uploads
-from classmark.workbench.files.importing import put_document as put_content
-from classmark.workbench.files.uploads import FilePreview, Receiving, UploadedFile
+from classmark.workbench.files.documents import (
+    DeletedDocument,
+    PastImport,
+    add_document,
+    delete_documents,
+    deleted_documents,
+    past_imports,
+    restore_documents,
+)
+from classmark.workbench.files.documents import put_document as put_content
+from classmark.workbench.files.uploads import (
+    ColumnGuess,
+    FilePreview,
+    Layout,
+    Receiving,
+    ReceivingSeveral,
+    UploadedFile,
+    layout_of,
+    start_undoing,
+)
 from classmark.workbench.meaning import compute_soon
+from classmark.workbench.results import Logged
 from classmark.workbench.search.desk_search import search_state
 from classmark.workbench.search.index import start_indexing
 from classmark.workbench.store.log import JudgedRecord
@@ -38,8 +57,54 @@ documents_api = fields.calls("documents")
 
 HERE = "Import and export"
 FormText = Annotated[str, Form()]
-JOBS = (uploads.IMPORTING, "index")
+FormId = Annotated[str, Form(alias="id")]
+JOBS = (uploads.IMPORTING, uploads.UNDOING, "index")
+MOST_FILES = 200  # sent at once
 PIECE = 1 << 20  # bytes written at once
+
+
+class LayoutFields(BaseModel):
+    """How the rows of a file are read; what is empty is guessed.
+
+    column : what a column holds, as in ``text=abstract``;  separator : between cells;
+    header : whether the first row names the columns;  label_separator : between labels
+    in one cell;  skip : rows that cannot be read are left out.
+    """
+
+    model_config = ConfigDict(extra="ignore")
+    column: list[Annotated[str, Field(max_length=1000)]] = Field([], max_length=1000)
+    encoding: str = Field("", max_length=50)
+    separator: str = Field("", max_length=20)
+    header: Literal["", "yes", "no"] = ""
+    label_separator: str = Field("", max_length=20)
+    skip: bool = False
+
+
+class FormFields(LayoutFields):
+    """The same, in a form that imports a file or throws it away."""
+
+    act: str
+    kind: str = ""
+    format: str = ""
+
+
+ImportForm = Annotated[FormFields, Form()]
+
+
+def layout_asked(said: Annotated[LayoutFields, Query()]) -> Layout | None:
+    """The layout that was chosen; None where nothing was."""
+    layout = layout_of(
+        filter(None, said.column),
+        encoding=said.encoding,
+        delimiter=said.separator,
+        header=said.header,
+        separator=said.label_separator,
+        skip=said.skip,
+    )
+    return None if layout == Layout() else layout
+
+
+AskedLayout = Annotated[Layout | None, Depends(layout_asked)]
 
 
 @pages.get("")
@@ -49,6 +114,7 @@ def files_page(me: Reader) -> HTMLResponse:
         me, HERE, "files.html", jobs=_jobs(me.desk),
         waiting=uploads.waiting(me.desk) if me.may("admin") else [],
         endings=uploads.ENDINGS, largest=uploads.LARGEST >> 20,
+        imports=past_imports(me.desk), deleted=deleted_documents(me.desk),
         preferences=exporting.has_preferences(me.desk), standing=search_state(me.desk),
     )  # fmt: skip
 
@@ -62,11 +128,15 @@ def jobs_part(me: Reader) -> HTMLResponse:
 @pages.post("/upload")
 async def upload_form(me: Admin) -> RedirectResponse:
     """Take a file in; it waits to be looked at."""
-    async with me.request.form(max_files=1, max_fields=10) as form:
-        file = form.get("file")
-        if not isinstance(file, UploadFile) or not file.filename:
+    async with me.request.form(max_files=MOST_FILES, max_fields=10) as form:
+        files = [each for each in form.getlist("file") if isinstance(each, UploadFile)]
+        files = [each for each in files if each.filename]
+        if not files:
             raise Mistake("no file was sent: choose one")
-        upload = await _received(me, file.filename, _pieces(file))
+        if len(files) == 1:
+            upload = await _received(me, str(files[0].filename), _pieces(files[0]))
+        else:
+            upload = await _received_together(me, files)
     return redirect(f"/files/waiting/{upload.token}")
 
 
@@ -74,32 +144,75 @@ async def upload_form(me: Admin) -> RedirectResponse:
 def preview_page(
     me: Admin,
     token: str,
+    layout: AskedLayout,
     kind: str = "",
     form: Annotated[str, Query(alias="format")] = "",
 ) -> HTMLResponse:
-    """The first rows of a file that waits."""
-    preview = uploads.preview(me.desk, token, kind, form)
+    """The first rows of a file that waits, and what each column is taken for."""
+    preview = uploads.preview(me.desk, token, kind, form, layout)
     return page(
         me, HERE, "files_preview.html", title=preview.upload.name, preview=preview,
         kinds=uploads.KINDS, formats=uploads.KINDS[preview.kind].formats,
+        choices=uploads.CHOICES,
     )  # fmt: skip
 
 
 @pages.post("/waiting/{token}")
-def import_form(
-    me: Admin,
-    token: str,
-    act: FormText,
-    kind: FormText = "",
-    form: Annotated[str, Form(alias="format")] = "",
-) -> RedirectResponse:
+def import_form(me: Admin, token: str, form: ImportForm) -> RedirectResponse:
     """Import a file that waits, replacing documents or not, or throw it away."""
-    if act == "throw":
+    if form.act == "throw":
         uploads.throw_away(me.desk, uploads.upload_of(me.desk, token))
         return redirect("/files", saved="thrown away")
-    replace = act == "replace"
-    uploads.start_import(me.desk, me.name, token, kind, form, replace=replace)
+    uploads.start_import(
+        me.desk, me.name, token, form.kind, form.format, layout_asked(form),
+        replace=form.act == "replace",
+    )  # fmt: skip
     return redirect("/files")
+
+
+@pages.post("/imports/{act}")
+def undo_import_form(me: Admin, act: int) -> RedirectResponse:
+    """Undo an import as one act, or bring it back."""
+    start_undoing(me.desk, act, me.name)
+    return redirect("/files")
+
+
+@pages.post("/add")
+def add_form(
+    me: Classifier, title: FormText = "", text: FormText = "", id_: FormId = ""
+) -> RedirectResponse:
+    """Add a document that somebody wrote."""
+    added = _added(me, id_, {"title": title, "text": text})
+    return redirect("/files", saved=f"{added} is added")
+
+
+@pages.post("/delete")
+def delete_form(me: Admin, id_: FormId) -> RedirectResponse:
+    """Delete a document."""
+    _changed(me, delete_documents, id_.strip())
+    return redirect("/files", saved=f"{id_.strip()} is deleted")
+
+
+@pages.post("/restore")
+def restore_form(me: Admin, id_: FormId) -> RedirectResponse:
+    """Bring a deleted document back."""
+    _changed(me, restore_documents, id_)
+    return redirect("/files", saved=f"{id_} is restored")
+
+
+def _added(me: Caller, id_: str, texts: dict[str, str]) -> str:
+    with me.desk.writing() as project:
+        added = add_document(project, id_, texts, me.name)
+    me.desk.look_again()
+    compute_soon(me.desk, added)
+    return added
+
+
+def _changed(me: Caller, change: Callable[..., Logged], document: str) -> Logged:
+    """Delete or restore a document, and let every part of the desk follow."""
+    logged = me.desk.write(lambda project: change(project, [document], me.name))
+    me.desk.after_write([document], me.name, logged)
+    return logged
 
 
 @pages.post("/index")
@@ -125,6 +238,17 @@ def _jobs(desk: Desk) -> list[Job]:
 async def _pieces(file: UploadFile) -> AsyncIterator[bytes]:
     while piece := await file.read(PIECE):
         yield piece
+
+
+async def _received_together(me: Caller, files: list[UploadFile]) -> UploadedFile:
+    """Several files, in one archive that the project names."""
+    names = [str(file.filename) for file in files]
+    with await run_in_threadpool(ReceivingSeveral, me.desk, names) as receiving:
+        for file in files:
+            receiving.begin(str(file.filename))
+            async for piece in _pieces(file):
+                await run_in_threadpool(receiving.write, piece)
+        return await run_in_threadpool(receiving.keep, me.name)
 
 
 async def _received(
@@ -180,6 +304,9 @@ fields.answer(
     heads=list[str],
     rows=list[list[str]],
     counts=dict[str, int],
+    reasons=list[str],
+    files=list[str],
+    columns=list[ColumnGuess],
 )
 
 
@@ -191,12 +318,14 @@ async def import_file(
     form: Format = "",
     replace: Replace = False,
     wait: Wait = 60,
+    *,
+    layout: AskedLayout,
 ) -> Job:
     """Take a file in as it comes, all of it or nothing: documents, a taxonomy, …"""
     upload = await _received(me, name, me.request.stream())
-    chosen = (upload.token, kind, form)
+    asked = _Asked(kind, form, layout, replace)
     try:
-        return await run_in_threadpool(_imported, me, *chosen, wait, replace=replace)
+        return await run_in_threadpool(_imported, me, upload.token, asked, wait)
     except Mistake:
         await run_in_threadpool(uploads.throw_away, me.desk, upload)
         raise
@@ -245,11 +374,15 @@ def list_uploads(me: Admin) -> Any:
 
 @api.get("/uploads/{token}", responses=fields.MISSING)
 def look(
-    me: Admin, token: UploadToken, kind: Kind = "", form: Format = ""
+    me: Admin,
+    token: UploadToken,
+    layout: AskedLayout,
+    kind: Kind = "",
+    form: Format = "",
 ) -> FilePreview:
     """The first rows of a file that waits, as it would be read."""
     _upload_named(me.desk, token)
-    return uploads.preview(me.desk, token, kind, form)
+    return uploads.preview(me.desk, token, kind, form, layout)
 
 
 @api.post("/uploads/{token}/import", responses=fields.MISSING, **STARTED)
@@ -260,10 +393,12 @@ def take_in(
     form: Format = "",
     replace: Replace = False,
     wait: Wait = 60,
+    *,
+    layout: AskedLayout,
 ) -> Job:
     """Take a file in that waits: all of it, or nothing, and then it still waits."""
     _upload_named(me.desk, token)
-    return _imported(me, token, kind, form, wait, replace=replace)
+    return _imported(me, token, _Asked(kind, form, layout, replace), wait)
 
 
 @api.delete("/uploads/{token}", status_code=204, responses=fields.MISSING)
@@ -272,16 +407,52 @@ def throw_away(me: Admin, token: UploadToken) -> None:
     uploads.throw_away(me.desk, _upload_named(me.desk, token))
 
 
+Imports = fields.listing(
+    "Imports", "The last imports, the newest first.", imports=PastImport
+)
+Deleted = fields.listing(
+    "Deleted",
+    "The documents that are deleted, the last first.",
+    deleted=DeletedDocument,
+)
+ActNumber = Annotated[int, Path(ge=1, le=2**53)]
+
+
+@api.get("/imports", response_model=Imports)
+def list_imports(me: Admin) -> Any:
+    """The last imports, each with the act that undoes it."""
+    return {"imports": past_imports(me.desk)}
+
+
+@api.post("/imports/{act}/undo", responses=fields.MISSING, **STARTED)
+def undo_import(me: Admin, act: ActNumber, wait: Wait = 60) -> Job:
+    """Undo an import as one act, or bring it back where it is undone."""
+    with or_missing():
+        job = start_undoing(me.desk, act, me.name)
+    if job.wait(wait).mistake:
+        raise Mistake(job.mistake)
+    return job
+
+
 def _upload_named(desk: Desk, token: str) -> UploadedFile:
     with or_missing():
         return uploads.upload_of(desk, token)
 
 
-def _imported(
-    me: Caller, token: str, kind: str, form: str, wait: float, *, replace: bool
-) -> Job:
+class _Asked(NamedTuple):
+    """How a file is to be imported."""
+
+    kind: str
+    format: str
+    layout: Layout | None
+    replace: bool
+
+
+def _imported(me: Caller, token: str, asked: _Asked, wait: float) -> Job:
     """Import a file, and wait for it; refused where it cannot be read."""
-    job = uploads.start_import(me.desk, me.name, token, kind, form, replace=replace)
+    job = uploads.start_import(
+        me.desk, me.name, token, *asked[:3], replace=asked.replace
+    )
     if job.wait(wait).mistake:
         raise Mistake(job.mistake)
     return job
@@ -375,6 +546,27 @@ def put_document(
     """Add a document, or replace what it says; its labels stay."""
     links = [(link.id, link.anchor) for link in body.links]
     with me.desk.writing() as project:
-        put_content(project, document, body.fields, body.meta, links)
+        put_content(project, document, body.fields, body.meta, links, me.name)
     compute_soon(me.desk, document)
+    return fields.record_named(me.desk, document)
+
+
+@documents_api.delete("/documents/{document:path}", responses=fields.MISSING)
+def delete_document(me: Admin, document: fields.InPath) -> Logged:
+    """Delete a document, as an act that can be undone."""
+    fields.record_named(me.desk, document)
+    return _changed(me, delete_documents, document)
+
+
+@documents_api.get("/deleted", response_model=Deleted)
+def list_deleted(me: Reader) -> Any:
+    """The documents that are deleted."""
+    return {"deleted": deleted_documents(me.desk)}
+
+
+@documents_api.post("/deleted/{document:path}/restore", responses=fields.MISSING)
+def restore_document(me: Admin, document: fields.InPath) -> JudgedRecord:
+    """Bring a deleted document back, with what was said of it."""
+    with or_missing():
+        _changed(me, restore_documents, document)
     return fields.record_named(me.desk, document)

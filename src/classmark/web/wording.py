@@ -217,6 +217,40 @@ WORDS: Mapping[str, tuple[str, str]] = {
     ),
     "give --examples": ("name documents", "give examples"),
     "give one with --name": ("give it one", "give name"),
+    "give --encoding (encoding=)": (
+        "choose another encoding",
+        "give another encoding",
+    ),
+    "say what it holds, as in --label {name}, --column text={name} or --column "
+    "ignore={name}": (
+        "choose what it holds",
+        "say what it holds, as in column=label={name}",
+    ),
+    "say which is, as in --column text={name}": (
+        "choose text for one of them",
+        "say which is, as in column=text={name}",
+    ),
+    "say what it holds (--column)": (
+        "choose what it holds, or leave such rows out",
+        "say what it holds (column)",
+    ),
+    "give every row one of its own, or take no column as the id (--column fact=NAME), "
+    "so that the file's name and the line are": (
+        "give every row its own, or choose no column as the id: then line numbers are",
+        "give every row its own, or take no column as the id (column=fact=NAME)",
+    ),
+    "leave it out (--column ignore={name})": (
+        "choose to leave it out",
+        "leave it out (column=ignore={name})",
+    ),
+    "run classmark taxonomy import {file}": (
+        "choose that it holds a taxonomy",
+        "give the kind taxonomy",
+    ),
+    "undo it with: classmark undo {number}": (
+        "it can be undone in the list of imports",
+        "undo it with POST /imports/{number}/undo",
+    ),
     "give --format (format=)": (
         "let its name end as the names of such files do",
         "give a name that ends as the names of such files do",

@@ -112,7 +112,7 @@ def test_a_store_that_is_away_is_not_a_missing_document(ada, monkeypatch):
     def lost(*_):
         raise DamagedFolder("the store is away: see that its server runs")
 
-    monkeypatch.setattr("classmark.workbench.store.store.Store.document", lost)
+    monkeypatch.setattr("classmark.workbench.store.store.Store.require_document", lost)
     answer = ada.post("/skip", {"document": "new-0"})
     assert answer.status_code == 503
     assert answer.json()["error"]["remedy"] == "see that its server runs"

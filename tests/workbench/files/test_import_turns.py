@@ -63,7 +63,7 @@ def test_long_documents_make_small_batches(project, monkeypatch):
     monkeypatch.setattr(
         project.store,
         "put_documents",
-        lambda batch, who: (sizes.append(len(batch)), put(batch, who))[1],
+        lambda batch, *by: (sizes.append(len(batch)), put(batch, *by))[1],
     )
     import_records(project, records(7, "five "), "here")
     assert sizes == [4, 3]

@@ -41,7 +41,7 @@ def require_followed(state, store):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_acts_are_followed_one_by_one(project, seed):
-    acts = Acts(project, np.random.default_rng(seed))
+    acts = Acts(project, np.random.default_rng(seed), deletes=True)
     for _ in range(40):
         acts.act()
         require_followed(project.state, project.store)

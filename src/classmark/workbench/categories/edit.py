@@ -185,7 +185,7 @@ def split(
             if act in LABELS
         }
         for document in dict.fromkeys(documents):
-            store.document(document)
+            store.require_document(document)
             if document not in labels:
                 raise Mistake(
                     f"document {document!r} is not in {id_!r}: leave it out, or assign "

@@ -79,7 +79,7 @@ def decide(
     its other acts are within its first, and so undone with it.
     """
     store = project.store
-    store.document(document)
+    store.require_document(document)
     if seen is None:
         seen = what_the_model_says(project, document, named(decision))
     acts = list(_acts(document, decision, seen))
@@ -383,7 +383,7 @@ def acts_since(
 
 def _say(desk: Desk, act: Act, who: str, words: str) -> SavedDecision:
     def write(project: Project) -> Logged:
-        project.store.document(str(act.document))
+        project.store.require_document(str(act.document))
         numbers = project.store.judge([act], who)
         return Logged(tuple(numbers), f"{act.document}: {words}")
 
@@ -428,7 +428,7 @@ def settle(
 
     def write(project: Project) -> Logged:
         store = project.store
-        store.document(document)
+        store.require_document(document)
         if later := acts_since(store, document, version):
             raise Mistake(
                 f"{document}: {later[0].who} decided on it since ({later[0].act}): "

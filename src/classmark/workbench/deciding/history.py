@@ -411,7 +411,8 @@ def _to_flip(
         chain = chain_of(store, seq)
         root = min(chain)
         rest = {act: undoes for act, undoes in chain.items() if act not in chosen}
-        stays = root in rest and holds_by(rest, root)
+        ((within,),) = store.run("SELECT within FROM judgments WHERE seq = ?", (root,))
+        stays = root in rest and holds_by(rest, root) and within not in chosen
         if stays == is_undone(store, root):
             flips[root] = max(chain)
     if not flips:

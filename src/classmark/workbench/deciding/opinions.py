@@ -110,7 +110,7 @@ class Disagreement:
 def opinions(project: Project, document: str) -> list[Opinion]:
     """What each person says of a document, the first to speak first; imports too."""
     store = project.store
-    store.document(document)
+    store.require_document(document)
     rows = store.run(SPOKEN.format("j.document = ?"), (document,))
     return next(iter(_by_document(store, rows).values()), [])
 

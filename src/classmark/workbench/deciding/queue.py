@@ -34,7 +34,7 @@ BLOCK = 1000  # documents scored at once, at most
 CELLS = 1 << 23  # scores in memory at once: 64 MiB
 LAST_DECIDED = """
 SELECT document FROM judgments AS j
-WHERE document IS NOT NULL AND act NOT IN ('undo', 'skip', 'note')
+WHERE document IN (SELECT id FROM documents) AND act NOT IN ('undo', 'skip', 'note')
 AND NOT EXISTS (SELECT 1 FROM undone WHERE seq = j.seq) ORDER BY seq DESC LIMIT 1
 """
 

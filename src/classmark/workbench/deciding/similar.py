@@ -83,7 +83,7 @@ def decide_group(
     for all of them.
     """
     store, who = project.store, who or whoami()
-    store.document(document)
+    store.require_document(document)
     ids = [document, *(d.id for d in store.undecided() if d.id != document)]
     group = [ids[place] for place in groups_of(project, ids, alike)[0][1:]]
     with store.transaction():

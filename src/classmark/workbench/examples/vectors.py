@@ -33,7 +33,8 @@ KEPT = 1
 _RUN = re.compile(r"[^\W_]+")
 STATE = """
 SELECT count(*), coalesce(max(number), 0),
-  (SELECT coalesce(max(seq), 0) FROM events WHERE what = 'imported')
+  (SELECT coalesce(max(seq), 0) FROM events
+   WHERE what IN ('imported', 'documents changed'))
 FROM documents
 """
 

@@ -44,6 +44,8 @@ from classmark.workbench.store.store import Store
 
 PEOPLE = ("users", "tokens")
 TABLES = tuple(name for name in table_names() if name not in PEOPLE)
+NAMES = {"all_documents": "documents"}  # of tables, in a file of lines
+IN_STORE = {name: table for table, name in NAMES.items()}
 JSON_COLUMNS = {
     "fields", "meta", "links", "synonyms", "parents", "changes", "detail", "settings",
     "shown",
@@ -85,7 +87,7 @@ def write_project(project: Project, file: IO[str]) -> int:
             for row in track(rows_in(store, table), f"writing {table}"):
                 values = zip(names, row, strict=True)
                 line = {name: _to_json(name, value) for name, value in values}
-                crc = _put(file, {"in": table, **line}, crc)
+                crc = _put(file, {"in": NAMES.get(table, table), **line}, crc)
                 count += 1
     _put(file, {"end": count, "crc32": crc}, 0)
     return count
@@ -177,7 +179,8 @@ def _row_of(
     path: Path, number: int, row: dict[str, Any], columns: Mapping[str, set[str]]
 ) -> tuple[str, tuple[str, ...], Row]:
     """The table, the names of its columns and the values of a line."""
-    table = row.pop("in", None)
+    name = row.pop("in", None)
+    table = IN_STORE.get(name, name)
     if table not in columns or not row.keys() <= columns[table]:
         raise UnreadableFile(path, number, f"no row of {table!r}: fetch it again")
     try:

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import (
+    Callable,
+    Container,
+    Iterable,
+    Iterator,
+    Sequence,
+)
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from classmark.corpus.documents import Document
-from classmark.formats import read_records
+from classmark.formats import ROW_FORMATS, guess_format, read_records, some_of
+from classmark.formats.columns import RowFile, layout_of, open_rows
 from classmark.formats.preferences import is_preferences, numbered_preferences
 from classmark.formats.records import THRESHOLD, Record
-from classmark.formats.taxonomies import read_categories
+from classmark.formats.rows import SOURCES, Layout, LeftOut, source_of
+from classmark.formats.taxonomies import is_taxonomy_header, read_categories
 from classmark.formats.text_files import FilePlace
-from classmark.problems import Mistake, worded
+from classmark.problems import Mistake, UnreadableFile, worded
 from classmark.progress import remarks, track
 from classmark.taxonomy.tree import Category, taxonomy_of
 from classmark.workbench import meaning as vectors
 from classmark.workbench.results import Table
-from classmark.workbench.store.log import Act, whoami
+from classmark.workbench.store.log import IMPORT, Act, whoami
 from classmark.workbench.store.store import Store, contents_of
+
+__all__ = ["Layout", "layout_of"]  # for the skins
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project
@@ -101,17 +110,152 @@ def compare(project: Project, records: Iterable[Record], source: str) -> Compari
 
 
 def import_documents(
-    project: Project, path: Path, format_: str | None = None, *, replace: bool = False
+    project: Project,
+    path: Path,
+    format_: str | None = None,
+    layout: Layout | None = None,
+    *,
+    replace: bool = False,
+    act: ImportAct | None = None,
 ) -> Table:
     """Read a file or folder of documents; labels go to the judgment log.
 
-    All of it is imported, or, when the file cannot be read to its end, nothing.
+    layout : how its columns are read; what it does not say is as in the last import of
+    such columns, or guessed. All of it is imported, or, when the file cannot be read to
+    its end, nothing.
     """
     if format_ == PREFERENCES or (format_ is None and is_preferences(path)):
         return import_preferences(project, path)
-    records = read_records(path, format_)
-    table = import_records(project, records, str(path), replace=replace)
+    format_ = format_ or likely_format(path)
+    if format_ not in ROW_FORMATS:
+        if layout not in (None, Layout()):
+            raise Mistake(f"{path}: {format_} has no columns to be named: leave them")
+        records = read_records(path, format_)
+        table = import_records(project, records, str(path), replace=replace, act=act)
+        return append_note(table, vectors.computed_after_import(project))
+    file = open_columns(project, path, format_, layout)
+    left_out = LeftOut() if file.layout.skip else None
+    records = some_of(track(file.read(left_out), f"reading {path}"), path)
+    table = import_records(
+        project, records, str(path), replace=replace, layout=file.layout, act=act
+    )
+    for note in (f"read as {file.described()}", *rows_left_out(left_out)):
+        table = append_note(table, note)
     return append_note(table, vectors.computed_after_import(project))
+
+
+def import_files(
+    project: Project,
+    paths: Sequence[Path],
+    format_: str | None = None,
+    layout: Layout | None = None,
+    *,
+    replace: bool = False,
+) -> Table:
+    """Import several files or folders: all of them, as one act, or nothing."""
+    named = str(paths[0]) if len(paths) == 1 else f"{len(paths)} files"
+    with project.store.transaction():
+        act = ImportAct(project.store, named, whoami())
+        tables = [
+            import_documents(project, path, format_, layout, replace=replace, act=act)
+            for path in paths
+        ]
+    return _joined(tables)
+
+
+def _joined(tables: list[Table]) -> Table:
+    if len(tables) == 1:
+        return tables[0]
+    named = [table.title.partition(" ")[2] for table in tables]
+    rows = [
+        {"file": name, **row}
+        for name, table in zip(named, tables, strict=True)
+        for row in table.rows
+    ]
+    notes = [
+        f"{name}: {line}"
+        for name, table in zip(named, tables, strict=True)
+        for line in table.note.split("\n")
+        if line
+    ]
+    return Table(f"Imported {len(tables)} files", rows, "\n".join(notes))
+
+
+def preview_files(
+    project: Project,
+    paths: Sequence[Path],
+    format_: str | None = None,
+    layout: Layout | None = None,
+) -> Table:
+    """What each column of files of rows would be taken for; nothing is imported."""
+    tables = []
+    for path in paths:
+        kind = format_ or likely_format(path)
+        if kind not in ROW_FORMATS:
+            raise Mistake(f"{path}: {kind} has no columns: import it as it is")
+        file = open_columns(project, path, kind, layout)
+        rows = [
+            {"column": c.name, "holds": c.role or "?", "first": " · ".join(c.examples)}
+            for c in file.columns
+        ]
+        left_out = LeftOut()
+        notes = [f"read as {file.described()}"]
+        if not file.unclear:
+            counts = compare(project, file.read(left_out), str(path)).counts
+            notes.append(", ".join(f"{n:,} {what}" for what, n in counts.items()))
+        notes += [
+            note.replace("rows left out", "rows that cannot be read")
+            for note in rows_left_out(left_out)
+        ]
+        tables.append(Table(f"Preview of {path}", rows, "\n".join(notes)))
+    return _joined(tables)
+
+
+def open_columns(
+    project: Project,
+    path: Path,
+    format_: str,
+    layout: Layout | None = None,
+    name: str = "",
+) -> RowFile:
+    """Open a file of rows; roles nobody says are those of the last such import.
+
+    Such an import had the same columns. A table of categories is refused.
+    """
+    kind = format_ if format_ in SOURCES else ""
+    file = open_rows(path, kind, layout, name)
+    columns = [column.name for column in file.columns]
+    if is_taxonomy_header(columns):
+        remedy = worded("run classmark taxonomy import {file}", file=name or path)
+        raise UnreadableFile(
+            name or path, None, f"its columns are those of a taxonomy: {remedy}"
+        )
+    if layout is None or not layout.columns:
+        before = project.store.last_event("imported", columns=sorted(columns))
+        if roles := before.get("layout", {}).get("columns"):
+            asked = replace(
+                layout or Layout(),
+                columns=roles,
+                separator=(layout and layout.separator)
+                or before["layout"]["separator"],
+            )
+            file = open_rows(path, kind, asked, name)
+    return file
+
+
+def rows_left_out(left_out: LeftOut | None) -> list[str]:
+    """How many rows were left out, and the first of them, in words."""
+    if left_out is None or not left_out.count:
+        return []
+    more = " …" if left_out.count > len(left_out.first) else ""
+    return [f"rows left out: {left_out.count:,} ({'; '.join(left_out.first)}{more})"]
+
+
+def likely_format(path: Path) -> str:
+    """The format of a file, as ``guess_format`` says; a .txt file is one document."""
+    if path.is_file() and source_of(path.name) == "txt":
+        return "txt"
+    return guess_format(path)
 
 
 def append_note(table: Table, note: str) -> Table:
@@ -125,7 +269,8 @@ def import_preferences(project: Project, path: Path, who: str = "") -> Table:
     Documents and categories must be there; the word ``threshold`` may stand in the
     place of a category. A pair compared before is compared anew.
     """
-    store, acts, documents, count = project.store, [], set(), 0
+    store, documents, count = project.store, set[str](), 0
+    acts: list[Act] = []
     who = who or whoami()
     with store.transaction():
         categories = {category.id for category in store.categories()}
@@ -147,7 +292,7 @@ def import_preferences(project: Project, path: Path, who: str = "") -> Table:
             count += 1
             if before.get(document, {}).get((winner, loser)) != weight:
                 acts.append(prefer(document, winner, loser, weight))
-        logged = len(store.judge(acts, f"{who} (import)"))
+        logged = ImportAct(store, str(path), who).judge(acts)
         store.note_event("preferences imported", who, source=str(path), count=count)
     row = {"preferences": count, "documents": len(documents), "judgments": logged}
     return Table(f"Imported {path}", [row])
@@ -158,7 +303,34 @@ def prefer(document: str, winner: str, loser: str, weight: float = 1.0) -> Act:
     return Act(document, "prefer", winner, weight, other=loser)
 
 
-def import_records(
+class ImportAct:
+    """The act that all of an import is within, so that it is undone as one.
+
+    It is logged when something is first imported: what changes nothing is no act.
+    """
+
+    def __init__(self, store: Store, source: str, who: str) -> None:
+        self.store, self.source, self.who = store, source, f"{who} (import)"
+        self.logged: int | None = None
+
+    @property
+    def number(self) -> int:
+        """Its number in the log."""
+        if self.logged is None:
+            self.logged = self.store.append(
+                Act(None, IMPORT, note=self.source), self.who
+            )
+        return self.logged
+
+    def judge(self, acts: Iterable[Act]) -> int:
+        """Log acts within it; return how many."""
+        listed = list(acts)
+        within = self.number if listed else None
+        parts = (act._replace(within=within) for act in listed)
+        return len(self.store.judge(parts, self.who))
+
+
+def import_records(  # noqa: PLR0913 (what a page and a command say)
     project: Project,
     records: Iterable[Record],
     source: str,
@@ -166,44 +338,83 @@ def import_records(
     turn: Turn | None = None,
     *,
     replace: bool = False,
+    layout: Layout | None = None,
+    act: ImportAct | None = None,
 ) -> Table:
     """Add records; categories that no taxonomy named are added, and told.
 
     turn : begins a transaction of ``project``, for each batch anew, so that others
     write in between; None: one for all, which are imported together or not at all;
-    replace : documents that are here may be replaced.
+    replace : documents that are here may be replaced;  layout : how they were read,
+    which is remembered;  act : of the import that this is a part of.
     """
     who, whole, store = who or whoami(), turn is None, project.store
     turn = turn or store.transaction
-    judgments, added = 0, list[str]()
-    own = vectors.OwnVectorsImport(project, source)
+    act = act or ImportAct(store, source, who)
     with remarks() as notes, turn() if whole else nullcontext():
-        categories = {category.id for category in store.categories()}
-        before = Comparison(store)
+        importer = _Importer(project, source, act)
         for batch in _batches(records, BATCH if whole else PART):
             with turn():
-                contents = before.add(batch)
-                if before.first and not replace:
-                    if whole:
-                        continue  # to count them all
-                    break
-                missing = _missing_categories(batch, categories)
-                store.put_categories(Category(name) for name in missing)
-                categories.update(missing)
-                added += missing
-                store.put_documents(contents, f"{who} (import)")
-                own.add(batch)
-                acts = [act for record in batch for act in _changes(record, before)]
-                judgments += len(store.judge(acts, f"{who} (import)"))
+                done = importer.take(batch, replace=replace)
+            if not done and not whole:
+                break  # else they are all counted
+        before = importer.before
         if not replace:
             before.require_none_replaced(source, whole=whole)
-        row = {"documents": sum(before.counts.values()), **before.counts}
         with turn():
-            detail = {"count": row["documents"], **before.counts}
-            store.note_event("imported", who, source=source, **detail)
-    row |= {"judgments": judgments, "new categories": len(added)}
-    note = "\n".join([*notes, *_named(added), *own.notes])
+            store.note_event("imported", who, **importer.detail(layout))
+    row = {"documents": sum(before.counts.values()), **before.counts}
+    row |= {"judgments": importer.judgments, "new categories": len(importer.added)}
+    note = "\n".join([*notes, *importer.notes()])
     return Table(f"Imported {source}", [row], note)
+
+
+class _Importer:
+    """Puts batches of records into a project, within an act.
+
+    judgments : how many were logged;  added : the categories that labels named first.
+    """
+
+    def __init__(self, project: Project, source: str, act: ImportAct) -> None:
+        self.store, self.source, self.act = project.store, source, act
+        self.categories = {category.id for category in self.store.categories()}
+        self.before = Comparison(self.store)
+        self.own_vectors = vectors.OwnVectorsImport(project, source)
+        self.judgments, self.added = 0, list[str]()
+
+    def take(self, batch: list[Record], *, replace: bool) -> bool:
+        """Put a batch; False, and nothing is put, where documents would be replaced."""
+        act, contents = self.act, self.before.add(batch)
+        if self.before.first and not replace:
+            return False
+        if missing := _missing_categories(batch, self.categories):
+            self.store.put_categories(map(Category, missing), act.who, act.number)
+            self.categories.update(missing)
+            self.added += missing
+        if contents:
+            self.store.put_documents(contents, act.who, act.number)
+        self.own_vectors.add(batch)
+        self.judgments += act.judge(
+            change for record in batch for change in _changes(record, self.before)
+        )
+        return True
+
+    def detail(self, layout: Layout | None) -> dict[str, Any]:
+        """What the event of the import says."""
+        counts = self.before.counts
+        detail: dict[str, Any] = {"source": self.source, "count": sum(counts.values())}
+        if self.act.logged is not None:
+            detail["act"] = self.act.logged
+        if layout is not None:
+            detail |= {"columns": sorted(layout.columns), "layout": asdict(layout)}
+        return detail | counts
+
+    def notes(self) -> list[str]:
+        """What is to be told beside the counts."""
+        told = [*_named(self.added), *self.own_vectors.notes]
+        if (number := self.act.logged) is not None:
+            told.append(worded("undo it with: classmark undo {number}", number=number))
+        return told
 
 
 def _named(added: list[str]) -> list[str]:
@@ -314,16 +525,3 @@ def _changes(record: Record, before: Comparison) -> Iterator[Act]:
         compared = {frozenset(pair) for pair in record.preferences}
         pairs = (pair for pair in weights if frozenset(pair) not in compared)
         yield from (Act(id_, "retract", up, other=down) for up, down in pairs)
-
-
-def put_document(
-    project: Project,
-    id_: str,
-    fields: Mapping[str, str],
-    meta: Mapping[str, str] | None = None,
-    links: Iterable[tuple[str, str]] = (),
-) -> None:
-    """Add a document by its id, or replace what it says; its labels stay."""
-    document = Document(id_, dict(fields))
-    record = Record(document, meta=dict(meta or {}), links=tuple(links))
-    project.store.put_documents([record])

@@ -11,120 +11,71 @@ import secrets
 import shutil
 import time
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from textwrap import shorten
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import IO, TYPE_CHECKING, NamedTuple, Self
 
-from classmark.formats import READERS, guess_format, some_of
-from classmark.formats.archive import entries
+from classmark.formats import READERS, ROW_FORMATS, some_of
+from classmark.formats.column_names import (
+    DATE,
+    FACT,
+    ID,
+    IGNORE,
+    LABEL,
+    PRIMARY,
+    STRUCTURED,
+    TITLE,
+    YES_NO,
+)
+from classmark.formats.column_names import TEXT as TEXT_ROLE
+from classmark.formats.columns import (
+    ALL_SEPARATORS,
+    ColumnGuess,
+    RowFile,
+    layout_of,
+    open_rows,
+)
 from classmark.formats.preferences import numbered_preferences
-from classmark.formats.taxonomies import TAXONOMY_READERS, read_categories
-from classmark.formats.text_files import CHUNK, FileLimits, open_bytes
+from classmark.formats.rows import DELIMITERS, ENCODINGS, Layout, LeftOut
+from classmark.formats.taxonomies import (
+    TAXONOMY_READERS,
+    is_taxonomy_header,
+    read_categories,
+)
 from classmark.problems import Mistake, UnreadableFile, worded
 from classmark.progress import track
+from classmark.workbench.files.documents import past_imports, undo_import
+from classmark.workbench.files.file_sizes import (
+    OFFICE,
+    PACKED,
+    REFERENCES,
+    TABLES,
+    inspect,
+)
 from classmark.workbench.files.importing import (
+    append_note,
     compare,
     import_preferences,
     import_records,
+    likely_format,
+    open_columns,
     put_taxonomy,
+    rows_left_out,
 )
 from classmark.workbench.meaning import start_computing
 
+__all__ = ["ColumnGuess", "Layout", "layout_of"]  # for the skins
+
 if TYPE_CHECKING:
     from classmark.formats.records import Record
-    from classmark.formats.text_files import Measured
     from classmark.workbench.project import Project
     from classmark.workbench.results import Table
     from classmark.workbench.team.desk import Desk
     from classmark.workbench.team.jobs import Job
-
-
-ROW = 2 << 20  # bytes of one document, or one row of a table
-LIMITS = FileLimits(size=4 << 30, ratio=100, line=ROW)
-LARGEST_TAXONOMY = 32 << 20
-MEMBERS = 100_000
-CONTENTS = 5 << 20  # bytes of a zip's table of contents
-TABLES = (".csv", ".tsv", ".tab")
-
-
-def inspect(path: Path, *, taxonomy: bool = False) -> int:
-    """Read an uploaded file to its end; return its bytes once unpacked.
-
-    Refused: an archive that points outside, holds links or unpacks to far more than it
-    is, too large a file, and rows or documents of more than 2 MiB.
-    """
-    largest = LARGEST_TAXONOMY if taxonomy else LIMITS.size
-    total = 0
-    for size in _member_sizes(path) if path.suffix == ".zip" else _row_sizes(path):
-        total += size
-        if total > largest:
-            problem = f"holds more than {largest >> 20:,} MiB: send it in parts"
-            raise UnreadableFile(path, None, problem)
-    return total
-
-
-def _member_sizes(path: Path) -> Iterator[int]:
-    """Yield the bytes of each member of a zip, each read to its end."""
-    _require_short_contents(path)
-    for number, entry in enumerate(entries(path, LIMITS), 1):
-        if number > MEMBERS:
-            raise UnreadableFile(path, None, _TOO_MANY)
-        with entry.open() as stream:
-            if entry.name.endswith((".jsonl", ".tsv", ".csv", ".sgm")):
-                yield from _sizes(Path(entry.where), stream)
-                continue
-            size = 0
-            while chunk := stream.read(CHUNK):
-                size += len(chunk)
-                if size > ROW:
-                    raise UnreadableFile(entry.where, None, _TOO_LONG)
-                yield len(chunk)
-
-
-def _row_sizes(path: Path) -> Iterator[int]:
-    with open_bytes(path, LIMITS) as stream:
-        yield from _sizes(path, stream)
-
-
-def _sizes(path: Path, stream: Measured) -> Iterator[int]:
-    """Yield the bytes of a stream; no row, with what stands in quotes, is too long."""
-    may_quote, quoted, row, number = path.suffix in TABLES, False, 0, 1
-    while chunk := stream.read(CHUNK):
-        yield len(chunk)
-        for ends, part in enumerate(chunk.split(b"\n")):
-            if ends:
-                row, number = row if quoted else 0, number + 1
-            row += len(part)
-            quoted ^= may_quote and part.count(b'"') % 2 == 1
-            if row > ROW:
-                raise UnreadableFile(path, number, _TOO_LONG)
-
-
-def _require_short_contents(path: Path) -> None:
-    """Refuse a zip whose table of contents alone would fill the memory."""
-    with path.open("rb") as file:
-        try:
-            record = zipfile._EndRecData(file)  # type: ignore[attr-defined]  # noqa: SLF001 - what ZipFile itself will believe
-        except (OSError, zipfile.BadZipFile) as problem:
-            raise UnreadableFile(path, None, f"no zip archive: {problem}") from problem
-    if record is None:
-        raise UnreadableFile(path, None, "no zip archive: pack it again")
-    if record[5] > CONTENTS or record[4] > MEMBERS:
-        raise UnreadableFile(path, None, _TOO_MANY)
-
-
-_TOO_MANY = (
-    f"a zip of more than {MEMBERS:,} files, or of very long names: send several, or "
-    "one JSONL file"
-)
-_TOO_LONG = (
-    f"a document, or row, of more than {ROW >> 20} MiB: part it, or have it imported "
-    "on the machine itself, from the command line"
-)
 
 
 FOLDER, ABOUT, DATA = "uploads", "about.json", "data"
@@ -134,8 +85,10 @@ KEPT = 24 * 3600.0
 DOCUMENTS, TAXONOMY, PREFERENCES = "documents", "taxonomy", "preferences"
 PAGES = (".html", ".htm", ".warc")
 ONLY_TREES = (".ttl", ".rdf", ".nt", ".taxonomy", ".orig", ".xml")
-ENDINGS = (".jsonl", ".ndjson", *TABLES, ".zip", ".sgm", *PAGES, *ONLY_TREES)
-PACKED = ".gz"
+ENDINGS = (
+    ".jsonl", ".ndjson", *TABLES, ".txt", *OFFICE, *REFERENCES, ".zip", ".sgm", *PAGES,
+    *ONLY_TREES,
+)  # fmt: skip
 _TOKEN = re.compile(r"[0-9a-f]{32}")
 
 
@@ -164,7 +117,7 @@ class Receiving:
 
     def __init__(self, desk: Desk, name: str) -> None:
         ending = ending_of(name)
-        self._name = " ".join(re.split(r"[\\/]", name)[-1].split())[:200] or "file"
+        self._name = _shown_name(name)
         _forget_old(desk)
         self._path = _room(desk) / secrets.token_hex(16) / f"{DATA}{ending}"
         self._path.parent.mkdir(parents=True, mode=0o700)
@@ -180,12 +133,15 @@ class Receiving:
 
     def write(self, piece: bytes) -> None:
         """Take the next bytes."""
-        self._file.write(piece)
+        self._put(piece)
         if self._file.tell() > LARGEST:
             raise Mistake(
                 f"{self._name}: more than {LARGEST >> 20:,} MiB cannot be sent at once:"
                 f" send it in parts, or {worded('import it with classmark import')}"
             )
+
+    def _put(self, piece: bytes) -> None:
+        self._file.write(piece)
 
     def keep(self, who: str) -> UploadedFile:
         """Look the file through, and keep it until it is imported or thrown away."""
@@ -196,13 +152,65 @@ class Receiving:
         ending = self._path.name.removeprefix(DATA)
         with called(self._path, self._name):
             unpacked = inspect(self._path, taxonomy=ending in ONLY_TREES)
-        kind = kind_of(self._name, ending)
+        kind = kind_of(self._name, ending, self._path)
         upload = UploadedFile(
             folder.name, self._name, ending, size, unpacked, kind, who
         )
         about = json.dumps(asdict(upload), ensure_ascii=False)
         (folder / ABOUT).write_text(about, encoding="utf-8")
         return upload
+
+
+class ReceivingSeveral(Receiving):
+    """Several files that are sent together: one archive of them is kept.
+
+    names : as the sender calls them.
+    """
+
+    def __init__(self, desk: Desk, names: Sequence[str]) -> None:
+        for name in names:
+            if ending_of(name) in (".zip", *ONLY_TREES):
+                raise Mistake(f"{name}: send archives and taxonomies one by one")
+        super().__init__(desk, ".zip")
+        self._name = f"{len(names)} files"
+        self._archive = zipfile.ZipFile(self._file, "w", zipfile.ZIP_DEFLATED)
+        self._member: IO[bytes] | None = None
+
+    def begin(self, name: str) -> None:
+        """Take the next file; one that is called as another gets a number."""
+        self._end_member()
+        plain, names = _shown_name(name), set(self._archive.namelist())
+        stem, dot, ending = plain.rpartition(".")
+        again = 2
+        while plain in names:
+            plain, again = f"{stem} ({again}){dot}{ending}", again + 1
+        self._member = self._archive.open(plain, "w", force_zip64=True)
+
+    def _put(self, piece: bytes) -> None:
+        if self._member is not None:
+            self._member.write(piece)
+
+    def _end_member(self) -> None:
+        if self._member is not None:
+            self._member.close()
+            self._member = None
+
+    def __exit__(self, *details: object) -> None:
+        self._end_member()
+        if self._archive.fp is not None:
+            self._archive.close()
+        super().__exit__(*details)
+
+    def keep(self, who: str) -> UploadedFile:
+        """Look the archive through, and keep it."""
+        self._end_member()
+        self._archive.close()
+        return super().keep(who)
+
+
+def _shown_name(name: str) -> str:
+    """The name of a file without folders, as it is shown."""
+    return " ".join(re.split(r"[\\/]", name)[-1].split())[:200] or "file"
 
 
 @contextmanager
@@ -232,14 +240,19 @@ def ending_of(name: str) -> str:
     return ending + packed
 
 
-def kind_of(name: str, ending: str) -> str:
-    """What a file most likely holds."""
+def kind_of(name: str, ending: str, path: Path) -> str:
+    """What a file most likely holds, by its ending, its columns or its name."""
     if ending in ONLY_TREES:
         return TAXONOMY
     if ".preferences." in name.lower():
         return PREFERENCES
-    if ending in TABLES and ("taxonom" in name.lower() or "categor" in name.lower()):
-        return TAXONOMY
+    if ending in TABLES:
+        try:
+            columns = [column.name for column in open_rows(path).columns]
+        except Mistake:  # its preview says why it cannot be read
+            columns = []
+        if is_taxonomy_header(columns):
+            return TAXONOMY
     return DOCUMENTS
 
 
@@ -288,7 +301,8 @@ def _forget_old(desk: Desk) -> None:
         )
 
 
-IMPORTING = "import"
+IMPORTING, UNDOING = "import", "undo import"
+MOST_IMPORTS = 1000  # that can be undone here
 ROWS = 5
 TEXT = 160
 SMALL = 2 << 20  # bytes of a taxonomy that is read for its preview
@@ -301,16 +315,30 @@ class FilePreview:
     """How a file would be read; mistake : why it cannot be, as it is chosen now.
 
     counts : how many documents of all the file are new, replaced and unchanged; nothing
-    where it is too large to be read for that, or holds no documents.
+    where it is too large to be read for that, or holds no documents;  layout, columns :
+    how its rows are read, and what each column holds, of a file that has columns;
+    left_out : how many rows cannot be read;  reasons : line and reason of some;
+    blank : how many rows are empty.
     """
 
     upload: UploadedFile
     kind: str
     format: str
     heads: Cells
-    rows: tuple[Cells, ...]
+    rows: tuple[Cells, ...] = ()
     mistake: str = ""
     counts: Mapping[str, int] = field(default_factory=dict)
+    layout: Layout | None = None
+    columns: tuple[ColumnGuess, ...] = ()
+    left_out: int = 0
+    reasons: Cells = ()
+    blank: int = 0
+    files: Cells = ()
+
+    @property
+    def must_skip(self) -> bool:
+        """Whether rows stand in the way that nobody has said to leave out."""
+        return bool(self.left_out) and not (self.layout and self.layout.skip)
 
 
 class FileKind(NamedTuple):
@@ -320,26 +348,61 @@ class FileKind(NamedTuple):
     heads: Cells
 
 
+class LayoutChoices(NamedTuple):
+    """What people choose from: name → in words, or → the sign."""
+
+    roles: Mapping[str, str]
+    encodings: Mapping[str, str]
+    delimiters: Mapping[str, str]
+    separators: Cells
+
+
+ROLE_WORDS = {
+    ID: "id",
+    TITLE: "title",
+    TEXT_ROLE: "text",
+    LABEL: "labels",
+    PRIMARY: "primary label",
+    YES_NO: "yes or no",
+    DATE: "date",
+    FACT: "fact, not learned from",
+    IGNORE: "leave it out",
+    STRUCTURED: "as Classmark writes it",
+}
+CHOICES = LayoutChoices(ROLE_WORDS, ENCODINGS, DELIMITERS, ALL_SEPARATORS)
 KINDS = {
     DOCUMENTS: FileKind(
         (
-            "jsonl", "csv", "folder", "annif", "annif-csv", "annif-folder",
+            *ROW_FORMATS, "folder", "annif", "annif-csv", "annif-folder",
             "newsgroups", "reuters", "beir", "pages", "pages-whole",
         ),
-        ("id", "title", "text", "labels"),
+        ("id", "title", "text", "labels", "facts"),
     ),
     TAXONOMY: FileKind(tuple(TAXONOMY_READERS), ("id", "above it", "name", "note")),
     PREFERENCES: FileKind((), ("document", "this", "over that", "weight")),
 }  # fmt: skip
 
 
-def preview(desk: Desk, token: str, kind: str = "", format_: str = "") -> FilePreview:
+def preview(
+    desk: Desk,
+    token: str,
+    kind: str = "",
+    format_: str = "",
+    layout: Layout | None = None,
+) -> FilePreview:
     """The first rows of a file, as it would be read."""
     upload, path, kind = _chosen(desk, token, kind)
-    heads, counts = KINDS[kind].heads, dict[str, int]()
+    seen = FilePreview(upload, kind, format_, KINDS[kind].heads)
     try:
         with called(path, upload.name):
             chosen = format_ or _guessed(path, kind)
+            seen = replace(seen, format=chosen)
+            if kind == DOCUMENTS and chosen in ROW_FORMATS:
+                file = open_columns(desk, path, chosen, layout, upload.name)
+                seen = replace(
+                    seen, layout=file.layout, columns=file.columns, files=file.files
+                )
+                return _with_rows(desk, seen, file)
             if kind == TAXONOMY and upload.unpacked > SMALL:
                 why = "it is large: it will be read when it is imported"
                 rows: tuple[Cells, ...] = (("…", "", why, ""),)
@@ -348,18 +411,40 @@ def preview(desk: Desk, token: str, kind: str = "", format_: str = "") -> FilePr
             if kind == DOCUMENTS and upload.unpacked <= COUNTED:
                 records = _records(path, chosen, upload.name)
                 counts = compare(desk, records, upload.name).counts
+                seen = replace(seen, counts=counts)
     except Mistake as mistake:
-        return FilePreview(upload, kind, format_, heads, (), str(mistake))
+        return replace(seen, mistake=str(mistake))
     problem = "" if rows else "nothing was found in it: choose another format"
-    return FilePreview(upload, kind, chosen, heads, rows, problem, counts)
+    return replace(seen, rows=rows, mistake=problem)
 
 
-def start_import(
+def _with_rows(desk: Desk, seen: FilePreview, file: RowFile) -> FilePreview:
+    """What a file of rows holds: the first of them, and what all of it would do."""
+    left_out = LeftOut()
+    rows = tuple(map(_shown, islice(file.read(left_out), ROWS)))
+    counts = dict[str, int]()
+    if seen.upload.unpacked <= COUNTED:
+        left_out = LeftOut()
+        counts = compare(desk, file.read(left_out), seen.upload.name).counts
+    mistake = "" if rows else _NOTHING
+    if left_out.count and not rows:
+        mistake = f"none of its rows can be read; {left_out.first[0]}"
+    return replace(
+        seen, rows=rows, counts=counts, mistake=mistake, left_out=left_out.count,
+        reasons=tuple(left_out.first), blank=left_out.blank,
+    )  # fmt: skip
+
+
+_NOTHING = "there is no document in it: choose another file, or another way to read it"
+
+
+def start_import(  # noqa: PLR0913 (what a page and a call say)
     desk: Desk,
     who: str,
     token: str,
     kind: str = "",
     format_: str = "",
+    layout: Layout | None = None,
     *,
     replace: bool = False,
 ) -> Job:
@@ -375,7 +460,8 @@ def start_import(
     def work(_: Project) -> str:
         with called(path, name):
             if kind == DOCUMENTS:
-                table = _import(desk, path, chosen, name, who, replace=replace)
+                source = _source(desk, path, chosen, layout, name)
+                table = _import(desk, source, name, who, replace=replace)
             elif kind == TAXONOMY:
                 categories = read_categories(path, chosen or None)
                 table = put_taxonomy(desk, categories, name, who)
@@ -385,9 +471,23 @@ def start_import(
         if kind == DOCUMENTS:
             start_computing(desk, who)
         counts = ", ".join(f"{value:,} {what}" for what, value in table.rows[0].items())
-        return f"{name}: {counts}" + (f"; {table.note}" if table.note else "")
+        return "; ".join([f"{name}: {counts}", *filter(None, table.note.split("\n"))])
 
     return desk.jobs.start(IMPORTING, work, who)
+
+
+def start_undoing(desk: Desk, act: int, who: str) -> Job:
+    """Undo an import, or bring it back, as a job; refused where there is none."""
+    if act not in {each.act for each in past_imports(desk, MOST_IMPORTS)}:
+        raise Mistake(f"act {act} is none of the last imports: look at the list")
+
+    def work(_: Project) -> str:
+        logged = desk.write(lambda project: undo_import(project, act, who))
+        desk.after_write([], who, logged)
+        desk.look_again()
+        return logged.said
+
+    return desk.jobs.start(UNDOING, work, who)
 
 
 def _chosen(desk: Desk, token: str, kind: str) -> tuple[UploadedFile, Path, str]:
@@ -399,23 +499,54 @@ def _chosen(desk: Desk, token: str, kind: str) -> tuple[UploadedFile, Path, str]
     return upload, path_of(desk, upload), kind
 
 
+class _Source(NamedTuple):
+    """What yields the records of a file, as often as it is called.
+
+    layout : how its rows are read;  left_out : the rows that were not.
+    """
+
+    read: Callable[[], Iterator[Record]]
+    layout: Layout | None = None
+    left_out: LeftOut | None = None
+
+
+def _source(
+    desk: Desk, path: Path, format_: str, layout: Layout | None, name: str
+) -> _Source:
+    if format_ not in ROW_FORMATS:
+        return _Source(lambda: _records(path, format_, name))
+    file = open_columns(desk, path, format_, layout, name)
+    left_out = LeftOut() if file.layout.skip else None
+
+    def read() -> Iterator[Record]:
+        if left_out is not None:
+            left_out.clear()
+        return some_of(file.read(left_out), name)
+
+    return _Source(read, file.layout, left_out)
+
+
 def _import(
-    desk: Desk, path: Path, format_: str, name: str, who: str, *, replace: bool
+    desk: Desk, source: _Source, name: str, who: str, *, replace: bool
 ) -> Table:
     """Read a file to its end, then write what it holds; others write in between."""
-    reading = track(_records(path, format_, name), f"reading {name}")
-    before = compare(desk, reading, name)
+    before = compare(desk, track(source.read(), f"reading {name}"), name)
     if not replace:
         before.require_none_replaced(name, whole=True)
     total = sum(before.counts.values())
-    records = track(_records(path, format_, name), f"importing {name}", total)
-    return import_records(desk, records, name, who, desk.writing, replace=replace)
+    records = track(source.read(), f"importing {name}", total)
+    table = import_records(
+        desk, records, name, who, desk.writing, replace=replace, layout=source.layout
+    )
+    for note in rows_left_out(source.left_out):
+        table = append_note(table, note)
+    return table
 
 
 def _guessed(path: Path, kind: str) -> str:
     if kind != DOCUMENTS:
         return ""
-    format_ = guess_format(path)
+    format_ = likely_format(path)
     if format_ not in KINDS[DOCUMENTS].formats:
         raise Mistake(f"{path} seems to be {format_}: choose a format that is listed")
     return format_
@@ -440,11 +571,16 @@ def _rows(path: Path, kind: str, format_: str, name: str) -> Iterator[Cells]:
             parents, note = ", ".join(category.parents), _shortened(category.note)
             yield category.id, parents, category.name, note
     else:
-        for record in _records(path, format_, name):
-            document, labels = record.document, ", ".join(islice(record.labels, 6))
-            texts = (text for name, text in document.fields.items() if name != "title")
-            body = " ".join(text[: 4 * TEXT] for text in texts)
-            yield record.id, document.title, _shortened(body), labels
+        yield from map(_shown, _records(path, format_, name))
+
+
+def _shown(record: Record) -> Cells:
+    """A document as a row of a preview."""
+    fields, labels = record.document.fields, ", ".join(islice(record.labels, 6))
+    texts = (text[: 4 * TEXT] for name, text in fields.items() if name != "title")
+    facts = ", ".join(f"{name}: {fact}" for name, fact in record.meta.items())
+    body = _shortened(" ".join(texts))
+    return record.id, record.document.title, body, labels, _shortened(facts)
 
 
 def _shortened(text: str) -> str:

@@ -362,7 +362,7 @@ class LiveLearner:
         """Teach what is said of each document now; return how many, and set apart."""
         count = apart = 0
         for id_ in track(documents, "learning"):
-            record = self.moment.judged(self.project.store.record(id_))
+            record = self.moment.judged(self.project.store.record(id_, ever=True))
             with self.lock:
                 count += self._learn_one(record)
             apart += fit.part_of(record) == fit.TEST

@@ -54,7 +54,8 @@ JOB = "index"
 Digests = dict[str, int]
 Anchors = Mapping[str, str]  # document → the texts of the links to it
 LAST_CHANGE = """
-SELECT what FROM events WHERE what IN ('indexed', 'imported') ORDER BY seq DESC LIMIT 1
+SELECT what FROM events WHERE what IN ('indexed', 'imported', 'documents changed')
+ORDER BY seq DESC LIMIT 1
 """
 FACTS = (
     "SELECT count(*), coalesce(max(number), 0), coalesce(sum(length(fields)), 0) "

@@ -258,6 +258,8 @@ def search_in(
         hits, parts, note = rerank(project, opened, query, number, options, narrow)
         notes.append(note)
     hits = hits[options.depth - options.k :]
+    here = project.store.contents([hit.id for hit in hits])
+    hits = [hit for hit in hits if hit.id in here]  # some may be deleted since
     documents = {hit.id: project.store.document(hit.id) for hit in hits}
     first = options.depth - options.k + 1
     shown = _shown(index, query, hits, documents, parts, first)

@@ -31,6 +31,8 @@ PREFER, RETRACT, UNDO = "prefer", "retract", "undo"
 SKIP, NOTE, SETTLE, REPLACE = TELLING = (  # they change no label
     "skip", "note", "settle", "replace",
 )  # fmt: skip
+DELETE, INSERT, IMPORT = "delete", "insert", "import"
+CHANGED = "documents changed"  # the event: some came, went, or say something else
 LABELS = (ASSIGN, PRIMARY)
 
 Row = dict[str, Any]  # of the table of categories, by column
@@ -159,7 +161,8 @@ class Act(NamedTuple):
     (category over other, the grade being the weight; one of the two may be the word
     ``threshold``) or ``retract``, which takes back what was preferred between the two;
     ``skip``, ``note``, ``settle`` and ``replace`` (what the document says), without a
-    category, leave what holds as it is; without a document, an act on categories;
+    category, leave what holds as it is; ``delete`` takes the document away, ``insert``
+    brings one; without a document, an act on categories, or an ``import`` of documents;
     model, rank, score : what the expert saw when deciding;  undoes : the number of the
     act taken back;  within : the number of the act this one is part of;  changes :
     what it does to categories.

@@ -27,6 +27,7 @@ from psycopg.types.numeric import Int8Dumper
 from classmark.problems import DamagedFolder, Mistake
 from classmark.workbench.settings import StoreSettings
 from classmark.workbench.store.schema import (
+    NUMBERING,
     POSTGRES,
     VERSION,
     in_use,
@@ -42,8 +43,9 @@ AS $$ SELECT jsonb_path_query_first($1::jsonb, $2::jsonpath) #>> '{}' $$;
 CREATE TABLE turn (version INTEGER NOT NULL, number BIGINT NOT NULL);
 """
 NUMBERED = {
-    "documents": "number", "events": "seq", "categories": "number", "judgments": "seq",
-    "searches": "number", "marks": "seq", "impressions": "number", "clicks": "seq",
+    "all_documents": "number", "events": "seq", "categories": "number",
+    "judgments": "seq", "searches": "number", "marks": "seq",
+    "impressions": "number", "clicks": "seq",
 }  # fmt: skip
 READS = ("SELECT", "WITH", "VALUES", "EXPLAIN")
 
@@ -66,12 +68,7 @@ def numbered(sql: str) -> bytes:
 def creation() -> str:
     """What makes the tables, views and triggers of today."""
     numbering = (
-        f"CREATE FUNCTION number_{table}() RETURNS trigger LANGUAGE plpgsql AS $$ "  # noqa: S608 (our own names)
-        f"BEGIN IF NEW.{key} IS NULL THEN SELECT coalesce(max({key}), 0) + 1 "
-        f"INTO NEW.{key} FROM {table}; END IF; RETURN NEW; END $$;\n"
-        f"CREATE TRIGGER {table}_are_numbered BEFORE INSERT ON {table} "
-        f"FOR EACH ROW EXECUTE FUNCTION number_{table}();"
-        for table, key in NUMBERED.items()
+        NUMBERING.format(table=table, key=key) for table, key in NUMBERED.items()
     )
     return "\n".join((FUNCTIONS, script(0, POSTGRES), *numbering))
 

@@ -5,11 +5,16 @@ and, without a document, acts on the categories. It only grows. It names categor
 their ``number``, which never changes, so that ids may. What an act did to categories is
 in its ``changes``: number → field → [before, after]; the table ``categories`` is the
 result of all changes. The acts that do not hold now, being undone, are in ``undone``.
-The views are what holds: the last statement on a document and a category
-(``statements``), and on a document and a pair of categories (``comparisons``), where no
-category (NULL) stands for the threshold of the other. The acts
+``all_documents`` has every document that ever was; ``documents`` is the view of those
+that are here: not deleted, and their import not undone (``stands``, kept up to date by
+the acts). The other views are what holds: the last statement on a document and a
+category (``statements``), and on a document and a pair of categories
+(``comparisons``), where no category (NULL) stands for the threshold of the other. The
+acts
 ``skip``, ``note``, ``settle`` and ``replace`` name no category and change none of them;
-what a document said before an act replaced it is in ``texts``.
+what a document said before an act replaced it is in ``texts``. ``delete`` takes a
+document away with all that was said of it, ``insert`` brings one; an ``import`` without
+changes is the act that the rest of an import is within.
 
 A search by examples has a log of its own, ``marks``, that only grows as well: an
 ``undo`` takes its mark back, or, the mark being taken back, brings it again; marks made
@@ -33,7 +38,14 @@ from string import Template
 from classmark.problems import DamagedFolder, Mistake
 
 APPLICATION = 0x436C4D6B  # "ClMk": the file is ours
-VERSION = 8
+VERSION = 9
+NUMBERING = (  # what numbers the rows of a table in PostgreSQL
+    "CREATE FUNCTION number_{table}() RETURNS trigger LANGUAGE plpgsql AS $$ "
+    "BEGIN IF NEW.{key} IS NULL THEN SELECT coalesce(max({key}), 0) + 1 "
+    "INTO NEW.{key} FROM {table}; END IF; RETURN NEW; END $$;\n"
+    "CREATE TRIGGER {table}_are_numbered BEFORE INSERT ON {table} "
+    "FOR EACH ROW EXECUTE FUNCTION number_{table}();"
+)
 WORDS = {  # of SQLite and PostgreSQL
     "INTEGER": ("INTEGER", "BIGINT"),
     "REAL": ("REAL", "DOUBLE PRECISION"),
@@ -46,6 +58,12 @@ WORDS = {  # of SQLite and PostgreSQL
         "FOR EACH ROW EXECUTE FUNCTION refuse(",
     ),
     "END": ("); END", ")"),
+    "RENUMBERED": (
+        "",
+        "DROP TRIGGER documents_are_numbered ON all_documents;\n"
+        "DROP FUNCTION number_documents;\n"
+        + NUMBERING.format(table="all_documents", key="number"),
+    ),
 }
 SQLITE, POSTGRES = (
     dict(zip(WORDS, words, strict=True)) for words in zip(*WORDS.values(), strict=True)
@@ -55,13 +73,15 @@ CREATE TRIGGER {0}_are_kept BEFORE DELETE ON {0} $REFUSE'{1} is append-only'$END
 CREATE TRIGGER {0}_do_not_change BEFORE UPDATE ON {0} $REFUSE'{1} is append-only'$END;
 """
 DOCUMENTS = """
-CREATE TABLE documents (
+CREATE TABLE all_documents (
   number $INTEGER PRIMARY KEY,
   id $TEXT NOT NULL UNIQUE,
   fields $TEXT NOT NULL,
   meta $TEXT NOT NULL DEFAULT '{}',
   links $TEXT NOT NULL DEFAULT '[]',
-  added $TEXT NOT NULL
+  added $TEXT NOT NULL,
+  added_by $INTEGER,
+  stands $INTEGER NOT NULL DEFAULT 1
 );
 CREATE TABLE events (
   seq $INTEGER PRIMARY KEY $AUTOINCREMENT,
@@ -70,6 +90,10 @@ CREATE TABLE events (
   what $TEXT NOT NULL,
   detail $TEXT NOT NULL DEFAULT '{}'
 );
+"""
+IMPORTED_BY = """
+CREATE INDEX documents_by_import ON all_documents (added_by)
+  WHERE added_by IS NOT NULL;
 """
 CATEGORIES = """
 CREATE TABLE categories (
@@ -89,7 +113,7 @@ CREATE TABLE judgments (
   seq $INTEGER PRIMARY KEY $AUTOINCREMENT,
   at $TEXT NOT NULL,
   who $TEXT NOT NULL,
-  document $TEXT REFERENCES documents (id),
+  document $TEXT REFERENCES all_documents (id),
   act $TEXT NOT NULL,
   category $INTEGER REFERENCES categories (number),
   other $INTEGER REFERENCES categories (number),
@@ -147,7 +171,7 @@ CREATE TABLE marks (
   at $TEXT NOT NULL,
   who $TEXT NOT NULL,
   search $INTEGER NOT NULL REFERENCES searches (number),
-  document $TEXT NOT NULL REFERENCES documents (id),
+  document $TEXT NOT NULL REFERENCES all_documents (id),
   act $TEXT NOT NULL CHECK (act IN ('example', 'yes', 'no', 'skip', 'undo')),
   undoes $INTEGER REFERENCES marks (seq) CHECK ((undoes IS NULL) = (act <> 'undo')),
   origin $TEXT NOT NULL CHECK (origin IN ('given', 'likely', 'random')),
@@ -202,6 +226,8 @@ CREATE TABLE tokens (
 );
 """
 VIEWS = """
+CREATE VIEW documents AS
+  SELECT number, id, fields, meta, links, added FROM all_documents WHERE stands = 1;
 CREATE VIEW statements AS
   SELECT document, category, act, grade, seq FROM (
     SELECT j.document, j.category, j.act, j.grade, j.seq, row_number() OVER (
@@ -252,11 +278,13 @@ CREATE VIEW marked AS
       PARTITION BY search, document ORDER BY seq DESC) AS age
     FROM marks AS m
     WHERE act <> 'undo'
-      AND (SELECT count(*) FROM marks AS u WHERE u.undoes = m.seq) % 2 = 0) AS made
+      AND (SELECT count(*) FROM marks AS u WHERE u.undoes = m.seq) % 2 = 0
+      AND EXISTS (SELECT 1 FROM documents AS d WHERE d.id = m.document)) AS made
   WHERE age = 1;
 """
 TABLES = (
-    DOCUMENTS, CATEGORIES, LOG, LOG_BY_PERSON, TEXTS, SEARCHES, CLICKS, PEOPLE, VIEWS,
+    DOCUMENTS, IMPORTED_BY, CATEGORIES, LOG, LOG_BY_PERSON, TEXTS, SEARCHES, CLICKS,
+    PEOPLE, VIEWS,
 )  # fmt: skip
 DROP_VIEWS = "".join(
     f"DROP VIEW IF EXISTS {view};\n"
@@ -265,6 +293,12 @@ DROP_VIEWS = "".join(
         "marked",
     )
 )  # fmt: skip
+DELETED_DOCUMENTS = """
+ALTER TABLE documents RENAME TO all_documents;
+ALTER TABLE all_documents ADD COLUMN added_by $INTEGER;
+ALTER TABLE all_documents ADD COLUMN stands $INTEGER NOT NULL DEFAULT 1;
+$RENUMBERED
+"""
 RENAME_LOG = """
 ALTER TABLE judgments RENAME TO judgments_2;
 ALTER TABLE categories RENAME TO categories_2;
@@ -301,7 +335,8 @@ ADD_GUIDELINES = """
 ALTER TABLE categories ADD COLUMN guideline $TEXT NOT NULL DEFAULT '';
 """
 MIGRATIONS = (  # formats, and what a store of one of them still needs, in order
-    (range(1, 8), DROP_VIEWS),
+    (range(1, 9), DROP_VIEWS),
+    (range(1, 9), DELETED_DOCUMENTS + IMPORTED_BY),
     (range(1, 3), RENAME_LOG + CATEGORIES),
     (range(1, 3), NUMBER_CATEGORIES),
     (range(1, 3), LOG),
@@ -310,7 +345,7 @@ MIGRATIONS = (  # formats, and what a store of one of them still needs, in order
     (range(3, 6), ADD_GUIDELINES),
     (range(1, 6), LOG_BY_PERSON + PEOPLE),
     (range(1, 7), TEXTS),
-    (range(1, 8), VIEWS),
+    (range(1, 9), VIEWS),
 )
 
 

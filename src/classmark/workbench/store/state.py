@@ -12,12 +12,13 @@ if TYPE_CHECKING:
 
 LAST = (
     "SELECT (SELECT coalesce(max(seq), 0) FROM judgments), "
-    "(SELECT coalesce(max(number), 0) FROM documents)"
+    "(SELECT coalesce(max(number), 0) FROM all_documents)"
 )
 SINCE = (
     "SELECT document, undoes IS NOT NULL, changes IS NOT NULL FROM judgments "
     "WHERE seq > ? AND seq <= ?"
 )
+IS_HERE = "SELECT 1 FROM documents WHERE id = ?"
 NEW_DOCUMENTS = "SELECT id FROM documents WHERE number > ? ORDER BY number"
 LABELS = "SELECT document, category FROM labels"
 MANY = 2000  # acts, above which all labels are read again
@@ -74,12 +75,23 @@ class State:
                 rows = store.run(f"{LABELS} ORDER BY seq")
                 self.labels, self.aside = _by_document(rows), store.aside()
             self.counts = Counter(c for names in self.labels.values() for c in names)
-            self.returned += 1
+            self._list_documents(store)
             return
-        for id_ in {str(id_) for id_, *_ in acts if id_ is not None}:
+        touched = {str(id_) for id_, *_ in acts if id_ is not None}
+        if any(id_ is None for id_, *_ in acts) or any(
+            (id_ in self.ids) != bool(store.run(IS_HERE, (id_,)).fetchone())
+            for id_ in touched
+        ):
+            self._list_documents(store)
+        for id_ in touched:
             waited = self.waits(id_)
             self._look(store, id_)
             self.returned += not waited and self.waits(id_)
+
+    def _list_documents(self, store: Store) -> None:
+        """Take up which documents are here: some came back, or were taken away."""
+        self.ids = {id_: None for (id_,) in store.run(NEW_DOCUMENTS, (0,))}
+        self.returned += 1
 
     def _look(self, store: Store, document: str) -> None:
         for category in self.labels.pop(document, ()):
@@ -107,8 +119,9 @@ class State:
             return self._documents[1]
 
     def waits(self, document: str) -> bool:
-        """Whether a document has no label and is not set aside."""
-        return document not in self.labels and document not in self.aside
+        """Whether a document is here, has no label and is not set aside."""
+        decided = document in self.labels or document in self.aside
+        return document in self.ids and not decided
 
     @property
     def waiting(self) -> list[str]:

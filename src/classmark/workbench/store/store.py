@@ -7,7 +7,7 @@ it.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from itertools import count
 from pathlib import Path
@@ -21,7 +21,11 @@ from classmark.taxonomy.tree import ACTIVE, Category
 from classmark.workbench.settings import StoreSettings
 from classmark.workbench.store.log import (
     BLANK,
+    DELETE,
+    IMPORT,
+    INSERT,
     PREFER,
+    REMOVE,
     REPLACE,
     RETRACT,
     Act,
@@ -65,9 +69,23 @@ SELECT seq, document, act, grade, undoes, within, revisits, changes, category, o
 FROM judgments LEFT JOIN lessons USING (seq) WHERE seq > ? ORDER BY seq
 """
 NEW_DOCUMENT = """
-INSERT INTO documents (id, fields, meta, links, added) VALUES (?, ?, ?, ?, ?)
+INSERT INTO all_documents (id, fields, meta, links, added, added_by)
+VALUES (?, ?, ?, ?, ?, ?)
 """
-REPLACE_DOCUMENT = "UPDATE documents SET fields = ?, meta = ?, links = ? WHERE id = ?"
+ADDED_BY = "UPDATE all_documents SET added_by = ? WHERE id = ?"
+STANDS = """
+UPDATE all_documents SET stands = coalesce(
+  (SELECT CASE j.act WHEN 'insert' THEN 1 ELSE 0 END FROM judgments AS j
+   WHERE j.document = all_documents.id AND j.act IN ('delete', 'insert')
+   AND NOT EXISTS (SELECT 1 FROM undone AS u WHERE u.seq = j.seq)
+   ORDER BY j.seq DESC LIMIT 1),
+  CASE WHEN EXISTS (SELECT 1 FROM undone AS u WHERE u.seq = all_documents.added_by)
+  THEN 0 ELSE 1 END)
+WHERE {} = ?
+"""
+REPLACE_DOCUMENT = (
+    "UPDATE all_documents SET fields = ?, meta = ?, links = ? WHERE id = ?"
+)
 NOTE_TEXT = "INSERT INTO texts (seq, fields, meta, links) VALUES (?, ?, ?, ?)"
 TEXTS = """
 SELECT t.seq, j.undoes, j.document, t.fields, t.meta, t.links
@@ -88,6 +106,7 @@ WITH RECURSIVE without (seq) AS (
 SELECT seq FROM without
 """
 DOCUMENTS = "SELECT id, fields, meta, links FROM documents"
+EVER = "SELECT id, fields, meta, links FROM all_documents"
 UNDECIDED = """
 FROM documents WHERE id NOT IN (SELECT document FROM labels)
 AND id NOT IN (SELECT document FROM aside)
@@ -234,29 +253,65 @@ class Store:
             changes = unpacked(text) if text else {}
             yield LogEntry._make((*columns, changes, (category, other)))
 
-    def put_documents(self, records: Iterable[Record], who: str = "import") -> int:
+    def put_documents(
+        self,
+        records: Iterable[Record],
+        who: str = "import",
+        within: int | None = None,
+    ) -> int:
         """Add documents, or replace the contents of known ids; return how many.
 
         To replace is an act of the log, by ``who``; what is the same already is none.
+        To bring back an id that was deleted is an act, too. within : the import that
+        they are part of, which is undone with them.
         """
         put = 0
         for record in records:
             contents = contents_of(record)
-            before = self.contents([record.id]).get(record.id)
-            if before is None:
-                self.run(NEW_DOCUMENT, (record.id, *contents, now()))
-            elif before != contents:
-                seq = self.append(Act(record.id, REPLACE), who)
-                self.replace_text(record.id, seq, contents)
+            row = self.run(f"{EVER} WHERE id = ?", (record.id,)).fetchone()
+            if row is None:
+                self.run(NEW_DOCUMENT, (record.id, *contents, now(), within))
+            else:
+                if not self.contents([record.id]):
+                    self.append(Act(record.id, INSERT, within=within), who)
+                    self.stand("id", record.id)
+                if tuple(row[1:]) != contents:
+                    seq = self.append(Act(record.id, REPLACE, within=within), who)
+                    self.replace_text(record.id, seq, contents)
             put += 1
         return put
+
+    def insert_document(self, record: Record, who: str) -> None:
+        """Add one document, as an act of the log; its id is new."""
+        if self.run(f"{EVER} WHERE id = ?", (record.id,)).fetchone() is None:
+            self.put_documents([record], who)
+            seq = self.append(Act(record.id, INSERT), who)
+            self.run(ADDED_BY, (seq, record.id))
+        else:
+            self.put_documents([record], who)
+
+    def delete_document(self, id_: str, who: str) -> int:
+        """Take a document away with all that holds of it; return the act's number."""
+        self.require_document(id_)
+        statements, pairs = self.standing(id_), self.preferences(id_)
+        seq = self.append(Act(id_, DELETE), who)
+        self.judge(taken_back(id_, statements, pairs, seq), who)
+        self.stand("id", id_)
+        return seq
+
+    def stand(self, column: str, value: str | int) -> None:
+        """Let documents be here, or not, as the acts that hold say.
+
+        column : ``id``, or ``added_by``, the import that brought them;  value : of it.
+        """
+        self.run(STANDS.format(column), (value,))
 
     def replace_text(self, id_: str, seq: int, contents: tuple[str, ...]) -> None:
         """Let a document say something else from an act on; what it said is kept.
 
         contents : its fields, meta and links, as JSON.
         """
-        self.run(NOTE_TEXT, (seq, *self._row(id_)[1:]))
+        self.run(NOTE_TEXT, (seq, *self._row(id_, ever=True)[1:]))
         self.run(REPLACE_DOCUMENT, (*contents, id_))
 
     def texts_before(
@@ -298,11 +353,16 @@ class Store:
                 row, statements.get(id_, {}), preferences.get(id_, {}), id_ in aside
             )
 
-    def record(self, id_: str) -> JudgedRecord:
-        """One document by its id, with the statements on it."""
+    def record(self, id_: str, *, ever: bool = False) -> JudgedRecord:
+        """One document by its id, with the statements on it.
+
+        ever : whether it may have been deleted.
+        """
         statements = self.standing(id_).get(id_, {})
         preferences = self.preferences(id_).get(id_, {})
-        return _judged(self._row(id_), statements, preferences, self.is_aside(id_))
+        return _judged(
+            self._row(id_, ever=ever), statements, preferences, self.is_aside(id_)
+        )
 
     def waiting(self) -> int:
         """How many documents ``undecided`` gives."""
@@ -324,21 +384,30 @@ class Store:
         return {id_ for (id_,) in self.run("SELECT id FROM documents")}
 
     def document(self, id_: str) -> Document:
-        """One document by its id."""
-        return Document(id_, json.loads(self._row(id_)[1]))
+        """One document by its id, even if it was deleted since somebody listed it."""
+        return Document(id_, json.loads(self._row(id_, ever=True)[1]))
 
-    def _row(self, id_: str) -> Any:
-        row = self.run(f"{DOCUMENTS} WHERE id = ?", (id_,)).fetchone()
+    def require_document(self, id_: str) -> None:
+        """Refuse an id of which there is no document, or a deleted one."""
+        self._row(id_)
+
+    def _row(self, id_: str, *, ever: bool = False) -> Any:
+        sql = EVER if ever else DOCUMENTS
+        row = self.run(f"{sql} WHERE id = ?", (id_,)).fetchone()
         if row is None:
             raise Mistake(f"there is no document {id_!r} in {self.path.parent}")
         return row
 
     def put_categories(
-        self, categories: Iterable[Category], who: str = "import"
+        self,
+        categories: Iterable[Category],
+        who: str = "import",
+        within: int | None = None,
     ) -> int:
         """Add categories, or replace the contents of known ids; return how many.
 
-        A guideline stays where the new category has none.
+        A guideline stays where the new category has none. within : the import that
+        they are part of.
         """
         new = list(categories)
         with self.transaction():
@@ -350,7 +419,7 @@ class Store:
             for n, row in after.items():
                 row["guideline"] = row["guideline"] or before.get(n, row)["guideline"]
             if changes := difference(before, after):
-                self.judge([Act(None, "import", changes=changes)], who)
+                self.judge([Act(None, IMPORT, changes=changes, within=within)], who)
         return len(new)
 
     def category_rows(self, numbers: Iterable[int] | None = None) -> dict[int, Row]:
@@ -423,6 +492,23 @@ class Store:
     def counts(self) -> dict[str, int]:
         """How many of everything."""
         return {name: self.run(sql).fetchone()[0] for name, sql in COUNTS.items()}
+
+
+def taken_back(
+    document: str,
+    statements: Mapping[str, Mapping[str, Any]],
+    pairs: Mapping[str, Mapping[tuple[str, str], float]],
+    within: int,
+) -> Iterator[Act]:
+    """The acts that take back all that is said of a document.
+
+    statements, pairs : document → what holds, as ``Store.standing`` and
+    ``Store.preferences`` give it.
+    """
+    for name in statements.get(document, {}):
+        yield Act(document, REMOVE, name, within=within)
+    for winner, loser in pairs.get(document, {}):
+        yield Act(document, RETRACT, winner, other=loser, within=within)
 
 
 def contents_of(record: Record) -> tuple[str, ...]:

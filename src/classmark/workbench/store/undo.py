@@ -11,6 +11,7 @@ from classmark.problems import Mistake, worded
 from classmark.taxonomy.tree import taxonomy_of
 from classmark.workbench.results import Logged
 from classmark.workbench.store import log
+from classmark.workbench.store.store import taken_back
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project
@@ -37,6 +38,15 @@ chain (seq, undoes) AS (
   UNION ALL SELECT j.seq, j.undoes FROM judgments AS j JOIN chain
   ON j.undoes = chain.seq)
 SELECT seq, undoes FROM chain ORDER BY seq
+"""
+_ON_DOCUMENTS = (log.IMPORT, log.DELETE, log.INSERT, log.UNDO)
+PARTS = (
+    "SELECT seq FROM judgments AS j WHERE within = ? AND NOT EXISTS "
+    "(SELECT 1 FROM undone WHERE seq = j.seq) ORDER BY seq DESC"
+)
+SPOKEN_OF = """
+SELECT id FROM all_documents WHERE added_by = ? AND stands = 1 AND (
+  id IN (SELECT document FROM standing) OR id IN (SELECT document FROM preferences))
 """
 FALL = "INSERT INTO undone VALUES (?)", "DELETE FROM undone WHERE seq = ?"
 SHOWN = 20  # acts undone with another, by number
@@ -80,7 +90,8 @@ def undo(
 
 def _acts(store: Store, seqs: list[int]) -> str:
     """Which acts some undoings are about, the one asked for first."""
-    first, *within = (chain_of(store, seq)[seq] or 0 for seq in seqs)
+    first, *parts = (chain_of(store, seq)[seq] for seq in seqs)
+    within = [part for part in parts if part is not None]
     if not within:
         return f"act {first}"
     named = ", ".join(map(str, sorted(within)[:SHOWN]))
@@ -129,6 +140,7 @@ def _undo(store: Store, line: _Line, who: str, within: int | None) -> list[int]:
         _require_untouched(store, line)
     elif within is None:
         _require_standing(store, line)
+        _require_here(store, line)
     act = log.Act(
         line.document, log.UNDO, undoes=line.seq, within=within, changes=changes
     )
@@ -142,15 +154,58 @@ def _undo(store: Store, line: _Line, who: str, within: int | None) -> list[int]:
         if (undoes := chain[at]) is None:
             break
         at = undoes
-    for (part,) in store.run(
-        "SELECT seq FROM judgments AS j WHERE within = ? AND NOT EXISTS "
-        "(SELECT 1 FROM undone WHERE seq = j.seq) ORDER BY seq DESC",
-        (line.seq,),
-    ).fetchall():
-        chain = chain_of(store, part)
-        chosen = part if chain[part] is None else max(chain)
-        seqs += _undo(store, _line(store, chosen), who, seqs[0])
+    seqs += _undo_parts(store, line, who, seqs[0])
     _require_kept(store, changes, line)
+    _follow_documents(store, min(chain), line)
+    if within is None and (text is not None or line.act in _ON_DOCUMENTS):
+        store.note_event(log.CHANGED, who, undone=line.seq)
+    return seqs
+
+
+def _follow_documents(store: Store, root: int, line: _Line) -> None:
+    """Let documents come or go with the act that brought or took them."""
+    ((act,),) = store.run("SELECT act FROM judgments WHERE seq = ?", (root,))
+    if act == log.IMPORT:
+        store.stand("added_by", root)
+    elif act in (log.DELETE, log.INSERT):
+        store.stand("id", str(line.document))
+
+
+def _undo_parts(store: Store, line: _Line, who: str, within: int) -> list[int]:
+    """Undo the acts within an act, those on categories at the end.
+
+    Categories that came with an import stay while others use them.
+    """
+    seqs: list[int] = []
+    on_categories: list[_Line] = []
+    for (part,) in store.run(PARTS, (line.seq,)).fetchall():
+        chain = chain_of(store, part)
+        chosen = _line(store, part if chain[part] is None else max(chain))
+        if chosen.act == log.IMPORT and chosen.changes:
+            on_categories.append(chosen)
+        else:
+            seqs += _undo(store, chosen, who, within)
+    if line.act == log.IMPORT:
+        seqs += _take_back_later(store, line.seq, within, who)
+    for chosen in on_categories:
+        store.run("SAVEPOINT part")
+        try:
+            seqs += _undo(store, chosen, who, within)
+        except Mistake:
+            store.run("ROLLBACK TO part")
+        store.run("RELEASE part")
+    return seqs
+
+
+def _take_back_later(store: Store, root: int, within: int, who: str) -> list[int]:
+    """Take back what was said since of documents that go with their import.
+
+    These acts are part of the undoing: who brings the import back brings them back.
+    """
+    seqs: list[int] = []
+    for (id_,) in store.run(SPOKEN_OF, (root,)).fetchall():
+        acts = taken_back(id_, store.standing(id_), store.preferences(id_), within)
+        seqs += store.judge(acts, who)
     return seqs
 
 
@@ -238,6 +293,19 @@ def _require_standing(store: Store, line: _Line) -> None:
                 f"act {line.seq} is about the category {row['id']!r}, which is not "
                 "there any more: undo what took it away first, or decide anew"
             )
+
+
+def _require_here(store: Store, line: _Line) -> None:
+    """The document of the act is here, unless the act is what took it away."""
+    if line.document is None or store.contents([line.document]):
+        return
+    root = min(chain_of(store, line.seq))
+    ((act,),) = store.run("SELECT act FROM judgments WHERE seq = ?", (root,))
+    if act not in (log.DELETE, log.INSERT):
+        raise Mistake(
+            f"act {line.seq} is about the document {line.document!r}, which is not "
+            "here any more: undo what took it away first"
+        )
 
 
 def _require_kept(store: Store, changes: log.Changes, line: _Line) -> None:

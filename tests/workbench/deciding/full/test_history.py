@@ -251,7 +251,9 @@ def act_at_random(desk, rng):
     elif kind == 2:
         say(desk, who, document, reject=(one,), over=((other, one),))
     elif kind == 3:
-        undo_for(desk, who, int(rng.choice(numbers(past(desk)))))
+        number = int(rng.choice(numbers(past(desk))))
+        if line_of(desk, number).act != "import":  # all documents would go
+            undo_for(desk, who, number)
     else:
         undo_for(desk, who)
 

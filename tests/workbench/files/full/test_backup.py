@@ -35,6 +35,7 @@ from classmark.workbench.files.backup import (
     rows_in,
     write_project,
 )
+from classmark.workbench.files.documents import deleted_documents, restore_documents
 from classmark.workbench.learning.learner import open_learner
 from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project
@@ -76,6 +77,8 @@ def made(tmp_path_factory):
         acts = Acts(project, np.random.default_rng(5), learn=lambda _: None)
         for _ in range(40):
             acts.act()
+        gone = [each.document for each in deleted_documents(project)]
+        restore_documents(project, gone)
         edit.add(project, Category("wax"))
         say(project, "b1", "wax", note='«"é\n\\')
         store = project.store

@@ -88,8 +88,8 @@ def test_a_file_is_shown_then_imported_whole(desk):
     shown = uploads.preview(desk, upload.token)
     assert (shown.kind, shown.format, shown.mistake) == ("documents", "jsonl", "")
     assert shown.rows == (
-        ("n1", "=1+1", "Keels and tar", "candles"),
-        ("n2", "", "Rye", "bread, milling"),
+        ("n1", "=1+1", "Keels and tar", "candles", ""),
+        ("n2", "", "Rye", "bread, milling", ""),
     )
     assert "n1" not in desk.store.ids()
     assert shown.counts == {"new": 2, "replaced": 0, "unchanged": 0}
@@ -138,9 +138,9 @@ def test_two_files_without_ids_carry_the_names_of_their_sender(desk):
 
 def test_a_broken_file_changes_nothing_and_names_its_line(desk):
     upload = send(desk, "broken.jsonl", as_jsonl() + b"\n" * 5 + b'{"id": "n3", ')
-    assert uploads.preview(desk, upload.token).mistake.startswith(
-        "broken.jsonl, line 7"
-    )
+    shown = uploads.preview(desk, upload.token)
+    assert (shown.left_out, shown.must_skip) == (1, True)
+    assert shown.reasons[0].startswith("line 7: not JSON")
     before = desk.store.counts()
     job = take_in(desk, upload)
     assert job.state == "failed"
@@ -195,7 +195,7 @@ def test_taxonomies(desk):
     table = b"id,parent,label\nkilns,,Kilns\n"
     assert send(desk, "taxonomy.csv", table).kind == "taxonomy"
     plain = send(desk, "list.csv", table)
-    assert plain.kind == "documents"
+    assert plain.kind == "taxonomy"  # its columns say so
     assert take_in(desk, plain, "taxonomy").state == "done"
     assert "kilns" in desk.categories
 

@@ -170,7 +170,7 @@ def test_an_act_undone_later_is_as_never_seen_after_many_visits(tmp_path):
                 say(project, "t1", "candles")
             teach_all(project)
             if name == "one":
-                undo(project, 2)
+                undo(project, 3)
                 learn_at_once(project)
             learner = open_learner(project)
             learner.ranker.revisit(20_000)

@@ -62,7 +62,7 @@ def test_there_may_be_nothing_to_rebuild(tmp_path):
     with Project(new_project(tmp_path / "shelf")) as project:
         (row,) = rebuild(project).rows
         assert row == {
-            "acts": 1,
+            "acts": 2,
             "documents": 0,
             "categories": 3,
             "difference": "nothing to compare with",

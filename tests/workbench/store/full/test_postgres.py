@@ -11,9 +11,15 @@ from classmark.formats.records import Record
 from classmark.problems import DamagedFolder, Mistake
 from classmark.workbench.deciding.decide import Decision, decide
 from classmark.workbench.deciding.history import history
+from classmark.workbench.files.documents import (
+    delete_documents,
+    put_document,
+    restore_documents,
+)
 from classmark.workbench.project import Project, create, info
 from classmark.workbench.settings import FILE, Settings, StoreSettings, read_settings
 from classmark.workbench.store import postgres, schema
+from classmark.workbench.store.log import require_replayed
 from classmark.workbench.store.postgres import refusing
 from classmark.workbench.store.store import Act, Store
 from classmark.workbench.store.undo import undo
@@ -72,7 +78,7 @@ def test_acts_are_numbered_without_gaps_whoever_writes(folder):
     with ThreadPoolExecutor(4) as threads:
         given = list(threads.map(say, ["one", "two", "three", "four"]))
     pairs = sorted(pair for own in given for pair in own)
-    assert pairs == [(seq, seq + 1) for seq in range(2, 202, 2)]
+    assert pairs == [(seq, seq + 1) for seq in range(3, 203, 2)]
 
 
 def test_a_single_statement_is_a_transaction_of_its_own(store):
@@ -103,7 +109,7 @@ def lose_connection(store):
 
 def test_a_lost_connection_is_made_again_between_acts(store):
     lose_connection(store)
-    assert store.judge([Act("d1", "assign", "a", 1.0)], "eve") == [2]
+    assert store.judge([Act("d1", "assign", "a", 1.0)], "eve") == [3]
     lose_connection(store)
     assert store.labels() == {"d1": {"a": 1.0}}
 
@@ -174,7 +180,7 @@ def test_decisions_and_undoing(folder):
         assert project.store.preferences() == {}
         rows = history(project, "d1").rows
         assert [row["act"] for row in rows] == ["undo", "prefer", "assign"]
-        assert len(history(project).rows) == 4
+        assert len(history(project).rows) == 5  # with both imports
 
 
 def test_what_cannot_be_reached_is_told_without_the_password(tmp_path, monkeypatch):
@@ -238,3 +244,35 @@ def test_settings_of_a_store_are_checked(tmp_path, line, said):
     with pytest.raises(Mistake, match=said) as told:
         read_settings(tmp_path)
     assert "hush" not in str(told.value)
+
+
+AS_FORMAT_8 = """
+DROP VIEW documents;
+ALTER TABLE all_documents DROP COLUMN added_by;
+ALTER TABLE all_documents DROP COLUMN stands;
+DROP TRIGGER all_documents_are_numbered ON all_documents;
+DROP FUNCTION number_all_documents;
+ALTER TABLE all_documents RENAME TO documents;
+CREATE FUNCTION number_documents() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN IF NEW.number IS NULL THEN SELECT coalesce(max(number), 0) + 1
+INTO NEW.number FROM documents; END IF; RETURN NEW; END $$;
+CREATE TRIGGER documents_are_numbered BEFORE INSERT ON documents
+FOR EACH ROW EXECUTE FUNCTION number_documents();
+UPDATE turn SET version = 8;
+"""
+
+
+def test_a_store_from_before_documents_could_be_deleted_is_brought_up_to_date(folder):
+    with Project(folder) as project:
+        before = project.store.ids()
+        connection = project.store.engine._connection  # noqa: SLF001 - as it once was
+        connection.execute((schema.DROP_VIEWS + AS_FORMAT_8).encode())
+    with Project(folder) as project:
+        assert project.store.ids() == before
+        last = max(before)
+        delete_documents(project, [last])
+        put_document(project, "new", {"text": "rye"})
+        assert project.store.ids() == before - {last} | {"new"}
+        restore_documents(project, [last])
+        assert project.store.ids() == before | {"new"}
+        require_replayed(project.store)

@@ -46,16 +46,16 @@ def test_decide_undo_and_look_back(run, shelf):
     code, out, _ = run("decide", "4", "--over", "bread:bees", "--json")
     logged = json.loads(out)
     assert logged["learned"]["documents"] == 1
-    assert (logged["numbers"], logged["said"]) == ([6], "4: prefer bread over bees")
-    assert run("undo")[1].startswith("saved as act 7: undone: prefer (act 6)\n")
-    assert run("undo", "7")[1].startswith(
-        "saved as act 8: brought back: undo (act 7)\n"
+    assert (logged["numbers"], logged["said"]) == ([7], "4: prefer bread over bees")
+    assert run("undo")[1].startswith("saved as act 8: undone: prefer (act 7)\n")
+    assert run("undo", "8")[1].startswith(
+        "saved as act 9: brought back: undo (act 8)\n"
     )
     code, out, _ = run("history", "--document", "3", "--json")
     rows = json.loads(out)
     assert [(row["number"], row["act"], row["who"]) for row in rows] == [
-        (5, "reject", "eve"),
-        (4, "primary", "eve"),
+        (6, "reject", "eve"),
+        (5, "primary", "eve"),
     ]
     code, out, _ = run("history", "-n", "3")
     assert code == 0

@@ -58,7 +58,7 @@ def test_a_category_is_asked_for_by_id_or_label(client, desk, said):
 
 
 def test_pages_by_number(client, desk):
-    whole = [line.number for line in past(desk, top=200).lines]
+    whole = [line.number for line in past(desk, top=200, fold=True).lines]
     address, found = "/history", []
     while address:
         text = client.get(address).text
@@ -127,8 +127,8 @@ def test_a_merge_is_one_row_that_can_be_opened(client, desk):
     client.post("/taxonomy/change", data=move)
     page = client.get("/history").text
     assert "acts on documents" in page
-    (number,) = set(re.findall(r"/history\?within=(\d+)", page))
-    (many,) = re.findall(r"· ([\d,]+) acts on documents", page)
+    number = max(re.findall(r"/history\?within=(\d+)", page), key=int)
+    many, _ = re.findall(r"· ([\d,]+) acts on documents", page)  # and the import
     (rows,) = desk.store.run(
         "SELECT count(*) FROM judgments WHERE within = ?", (int(number),)
     ).fetchone()
@@ -138,7 +138,7 @@ def test_a_merge_is_one_row_that_can_be_opened(client, desk):
     assert opened.count('id="act-') == min(50, rows)
     assert client.get("/history?within=many").status_code == 400
     undo_for(desk, "ada", int(number))
-    assert client.get("/history").text.count("acts on documents") == 2
+    assert client.get("/history").text.count("acts on documents") == 3
     document = desk.store.run(
         "SELECT document FROM judgments WHERE within = ?", (int(number),)
     ).fetchone()[0]

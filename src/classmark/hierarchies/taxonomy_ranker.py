@@ -302,8 +302,8 @@ class TaxonomyRanker(LinearRanker):
         self._require_fitted()
         return self.ranker_.decision_function(X)
 
-    def chosen(self, rows: Rows, Y: Any) -> PriceSetting:
-        """The C and center for documents and their labels: given, or chosen."""
+    def chosen(self, rows: Rows, Y: Any) -> Any:
+        """A ``PriceSetting``: the C and center for documents and their labels: given, or chosen."""
         if self.C is not None and self.center is not None:
             return PriceSetting(self.C, self.center)
         if is_graphs(Y):

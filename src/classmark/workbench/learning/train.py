@@ -476,7 +476,8 @@ def _written_out(
         return replace(used, passes=ranker.passes, average=average, loss=loss)
     if isinstance(ranker.simple, PreferenceRanker):
         how = ranker.simple.kept_as[1]
-        numbers = {name: how[name] or 0.0 for name in ("center", "prior", "noise")}
+        names = ("center", "prior", "noise")
+        numbers: dict[str, Any] = {name: how[name] or 0.0 for name in names}
         return replace(used, loss=how["loss"], C=how["C"], **numbers)
     price = getattr(ranker, "C", None)
     return used if price is None else replace(used, C=price)

@@ -96,6 +96,13 @@ def test_without_an_example_everything_is_drawn():
     assert recorder.heard == [("fit", 1, 20, 9)]
 
 
+def test_a_patience_beyond_all_numbers_reads_all_that_is_likely():
+    screening, _ = recorded(patience=1e308)
+    screening.answer(screening.next().documents, [True] + [False] * 4)
+    left = 20 - len(screening.relevant)
+    assert {stop.more for stop in screening.progress().stops} <= set(range(left + 1))
+
+
 def test_examples_from_elsewhere_teach_and_are_not_counted():
     recorder = Recorder(np.arange(6))
     screening = Screening(

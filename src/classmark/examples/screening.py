@@ -295,7 +295,7 @@ class Reading:
         missing = missing_total(n_found, target) - n_found
         likely = int(np.count_nonzero(~self.drawn[len(self.drawn) + 1 - trials :]))
         owed = dry_after(n_found, self.unread, target, rule.patience) - likely
-        search = min(max(math.ceil(owed), 0), self.unread)
+        search = math.ceil(min(max(owed, 0.0), self.unread))
         expected = PRIOR * missing if left is None else left.estimate
         if search:  # what is left then is what the likely ones did not find
             expected = min(expected, PRIOR * missing)

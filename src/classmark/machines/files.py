@@ -349,7 +349,7 @@ def is_one(paths: Paths, format_: str | None = None) -> bool:
     if format_ is not None:
         return format_ not in CUT
     try:
-        return bool(guess_format(path))
+        return guess_format(path) != "files"
     except Mistake:
         return False
 

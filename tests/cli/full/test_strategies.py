@@ -132,16 +132,16 @@ def wide(folder):
 
 def test_the_output_says_what_was_picked_and_why(run, tmp_path):
     wide(tmp_path / "wide")
-    code, shown, _ = run("train", "-p", "wide", "--memory", "300kB")
+    code, shown, _ = run("train", "-p", "wide", "--memory", "600kB")
     shown = unwrapped(shown)
     assert code == 0
-    assert "strategy top-down: flat does not fit the memory: 472 kB" in shown
+    assert "strategy top-down: flat does not fit the memory: 1.29 MB" in shown
     assert "pruning by meta names no node" in shown
-    assert "300 kB given; complexity ratio 0.08" in shown
+    assert "600 kB given; complexity ratio 0.08" in shown
     assert "learned at the next train" in shown
     code, shown, _ = run("suggest", "-p", "wide", "--text", "word7", "--json")
     assert json.loads(shown)[0]["category"] == "c7"
-    code, _, err = run("train", "-p", "wide", "--memory", "300kB", "--rare")
+    code, _, err = run("train", "-p", "wide", "--memory", "600kB", "--rare")
     assert (code, "categories with two or more documents" in err) == (2, True)
     assert "it fits the memory" in run("train", "-p", "wide")[1]
 

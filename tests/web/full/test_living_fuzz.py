@@ -23,7 +23,7 @@ from classmark.workbench.team.people import add_token
 from projects import new_parish
 
 FULL = os.environ.get("CLASSMARK_PROMISES") == "full"
-CALLS = 10_000 if FULL else 400
+CALLS = 10_000 if FULL else 700
 SEED = int(os.environ.get("CLASSMARK_SEED", "1"))
 CHECKS = [
     not_a_server_error,
@@ -167,6 +167,8 @@ def sensible(path, living):
             "queries": {"1": text}, "qrels": {"1": {document: 1}},
             "parameters": {"b": [0.3, 0.6]},
         },
+        "/api/v1/label": {"documents": [document], "category": category},
+        "/api/v1/categories/outline": {"outline": f"{new['id']}\n  below it"},
         "/api/v1/settle": {"document": document, "labels": [category]},
         "/api/v1/meaning": {"source": random.choice(["none", "own"])},
         "/api/v1/settings": {"settings": {"learning.c": random.choice(["1", "x"])}},

@@ -157,7 +157,9 @@ def test_only_the_chosen_fields_are_learned_from(tmp_path):
         {"id": "2", "title": "bread", "secret": "quagga", "labels": ["b"]},
     ]
     text = TextSettings(fields=("title",))
-    with Project(new_project(tmp_path / "t", rows, text=text)) as project:
+    words = LearningSettings(characters=0)
+    folder = new_project(tmp_path / "t", rows, text=text, learning=words)
+    with Project(folder) as project:
         assert train(project).features == 2
 
 

@@ -42,7 +42,7 @@ def test_a_sheet_says_what_is_known(desk):
     assert (first.note, first.guideline) == ("Insects that make honey.", "Not wasps.")
     assert [word for word, _ in first.favour][:1]
     assert {id_ for id_, _ in first.examples} == {"b1", "b2"}
-    assert (sheet.ranked, sheet.more, sheet.model) == (3, "0 more", "live")
+    assert (sheet.ranked, sheet.more, sheet.model) == (3, "", "live")
     assert (first.likely, sheet.version) == ("", 0)
     assert "bees" in {word.text for word in sheet.words if word.side}
 

@@ -55,7 +55,7 @@ class StoppingRule:
     patience: float = PATIENCE
 
     def __post_init__(self) -> None:
-        require_share("target", self.target)
+        require_numbers(self, "target", least=0.01, under=1)
         require_share("error", self.error)
         require_numbers(self, "share", least=0, most=1)
         require_numbers(self, "batch", whole=True, least=1)

@@ -303,7 +303,7 @@ class TaxonomyRanker(LinearRanker):
         return self.ranker_.decision_function(X)
 
     def chosen(self, rows: Rows, Y: Any) -> Any:
-        """A ``PriceSetting``: the C and center for documents and their labels: given, or chosen."""
+        """The C and center, a ``PriceSetting``: given, or chosen by documents."""
         if self.C is not None and self.center is not None:
             return PriceSetting(self.C, self.center)
         if is_graphs(Y):

@@ -340,7 +340,7 @@ class NewSearchBody(QueryParams, fields.Body):
     )
     category: Annotated[str, Field(max_length=1000)] = ""
     screening: bool = Field(False, description="go for nearly all of them")
-    target: Annotated[float, Field(gt=0, lt=1)] = Field(
+    target: Annotated[float, Field(ge=0.01, lt=1)] = Field(
         0.95, description="of a screening: the share that is to be found"
     )
     error: Annotated[float, Field(gt=0, lt=1)] = Field(
@@ -474,7 +474,7 @@ def screen(me: Classifier, number: SearchNumber, top: fields.Top = 20) -> Search
 class TargetBody(fields.Body):
     """The share of the relevant documents that is wanted from now on."""
 
-    target: Annotated[float, Field(gt=0, lt=1)]
+    target: Annotated[float, Field(ge=0.01, lt=1)]
 
 
 @api.put("/like/{number}/target", responses=THERE)

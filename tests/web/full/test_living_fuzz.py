@@ -23,7 +23,7 @@ from classmark.workbench.team.people import add_token
 from projects import new_parish
 
 FULL = os.environ.get("CLASSMARK_PROMISES") == "full"
-CALLS = 10_000 if FULL else 700
+CALLS = 10_000 if FULL else 900
 SEED = int(os.environ.get("CLASSMARK_SEED", "1"))
 CHECKS = [
     not_a_server_error,

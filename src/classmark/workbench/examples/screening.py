@@ -136,7 +136,8 @@ class ScreeningSearch(OpenSearch):
     def view(self, k: int) -> SearchView:
         """The screening as it is shown, with what is to be read now."""
         del k
-        status, shown = status_of(self.project, self.search), shown_in(self.search)
+        status = status_of(self.project, self.search)
+        shown = [each for each in shown_in(self.search) if each.document in self.row]
         if not self.words:
             self._read_examples()
         scored = [(mark.document, mark.score) for mark in shown]

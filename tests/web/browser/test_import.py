@@ -114,7 +114,7 @@ def test_a_person_imports_it_in_under_a_minute(page, served, tmp_path, name):
     started = monotonic()
     page.goto(f"{served.address}/files")
     page.get_by_label("Files with documents").set_input_files(paths)
-    page.get_by_role("button", name="Send and look at it").click()
+    page.get_by_role("button", name="Upload and preview").click()
     page.wait_for_url("**/files/waiting/*")
     seen = page.locator("main")
     for words in own.shown:
@@ -123,7 +123,7 @@ def test_a_person_imports_it_in_under_a_minute(page, served, tmp_path, name):
         label, choice = own.corrected
         field = page.get_by_label(label)
         field.check() if choice is True else field.select_option(label=choice)
-    page.get_by_role("button", name="Import all of it").click()
+    page.get_by_role("button", name="Import").click()
     page.get_by_text("Done.").wait_for()
     assert monotonic() - started < MINUTE
     require_imported(served.desk, own)
@@ -153,8 +153,8 @@ def test_an_import_is_undone_and_brought_back_in_the_list(page, served, tmp_path
     path = write(tmp_path / "sent", "catalogue.csv", own_files.SEMICOLONS)
     page.goto(f"{served.address}/files")
     page.get_by_label("Files with documents").set_input_files([path])
-    page.get_by_role("button", name="Send and look at it").click()
-    page.get_by_role("button", name="Import all of it").click()
+    page.get_by_role("button", name="Upload and preview").click()
+    page.get_by_role("button", name="Import").click()
     page.get_by_role("button", name="Undo catalogue.csv").click()
     page.get_by_role("button", name="Bring back catalogue.csv").wait_for()
     assert "7" not in served.desk.store.ids()
@@ -185,9 +185,9 @@ def test_what_was_said_of_columns_is_remembered(page, served, tmp_path):
         path = write(tmp_path / "sent", name, content)
         page.goto(f"{served.address}/files")
         page.get_by_label("Files with documents").set_input_files([path])
-        page.get_by_role("button", name="Send and look at it").click()
+        page.get_by_role("button", name="Upload and preview").click()
         if corrects:
             page.get_by_label("subject holds").select_option(label="title")
-        page.get_by_role("button", name="Import all of it").click()
+        page.get_by_role("button", name="Import").click()
         page.get_by_text("Done.").wait_for()
         assert served.desk.store.document(name).title == "Re: the mill"

@@ -1,4 +1,4 @@
-/* What a file would be read as, anew when something is chosen. Without this file "Look again" does it. */
+/* What a file would be read as, anew when something is chosen. Without this file "Update the preview" does it. */
 "use strict";
 
 const form = document.querySelector("form.read-as");

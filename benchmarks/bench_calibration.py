@@ -32,7 +32,7 @@ from classmark.rankers.text_ranker import learner
 from classmark.text import usual_analyzer
 from classmark.validation import generator
 from classmark.weighting.vectorizer import Vectorizer
-from classmark.workbench.learning.fit import new_ranker
+from classmark.workbench.learning.unfitted import new_ranker
 from classmark.workbench.settings import LearningSettings
 from reproductions.tree_sets import weighted
 
@@ -218,9 +218,11 @@ def by_category(name, source, kappas):
     size = np.bincount(Y.columns, minlength=Y.width)
     rare = (size > 0) & (size <= RARE)
     held_out = held_out_scores(ranker, X, Y)
+    share = size[rare].sum() / len(Y)
     print(
         f"{name}: {len(Y):,} documents, {rare.sum()} of {Y.width} categories rare, "
-        f"{truth[:, rare].sum()} labels of them in {len(T):,} asked"
+        f"{truth[:, rare].sum()} labels of them in {len(T):,} asked, "
+        f"{share * len(T):.1f} by their share of the documents learned from"
     )
     for kappa in (None, *kappas):
         calibrator = Common() if kappa is None else shrunken(kappa)

@@ -1,13 +1,15 @@
 """Queries by examples beside scikit-learn's LinearSVC: quality, and time.
 
 Run with ``OMP_NUM_THREADS=1 CLASSMARK_DATA=DIR python benchmarks/bench_examples.py
-[--parts speed,few,cut,design,judge,growth] [--json FILE]``. A topic's training
+[--parts speed,meaning,few,cut,design,judge,growth] [--json FILE]``. A topic's training
 documents are the examples P, all test documents the collection U; LinearSVC (balanced,
 C = 0.1) learns the same matrix, P against U.
 
 speed : training and ranking one topic of 20 Newsgroups from all examples; a first
 answer from a few examples over all 18,846 messages, and ranking again after one yes or
 one no. Processor time, the contestants taking turns.
+meaning : processor time of ``auto`` by words, and with made-up vectors of 384 numbers
+around the centres of topics beside them, 20 Newsgroups.
 few : MAP by the number of examples, 20 Newsgroups; the same draws for every method.
 cut : MAP of queries cut to their heaviest terms.
 design, judge : as few, on the collections that the constants of ``auto`` were chosen
@@ -24,6 +26,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -33,7 +36,7 @@ import numpy as np
 import scipy.sparse as sp
 from synthetic_rows import SyntheticRows
 
-from classmark.arrays import Rows, stack, take
+from classmark.arrays import Rows, beside, rows_from, stack, take
 from classmark.examples.query import ExampleQuery
 from reproductions.qbme_few import few, margins
 from reproductions.qbme_tasks import Task, load_task, news20
@@ -70,6 +73,7 @@ JUDGE = (  # and not at these
 )
 TOPICS, DRAWS = 30, 2  # of each collection, at most; of each number of examples
 SIZES = (1, 3, 5, 10, 20)
+NUMBERS, CENTRED = 384, 0.22  # of a made-up vector; how far topics are apart
 CUTS = (10, 30, 100, 300, 1000, 3000, 10_000, None)
 LEAST = (20, 5)  # examples and relevant documents of a collection's topics
 
@@ -194,6 +198,45 @@ def waiting(task: Task, turns: int = 3) -> dict[str, dict[str, float]]:
                     query.undo()
         found[str(size)] = {name: 1000 * median(ms) for name, ms in taken.items()}
     return found
+
+
+def meaning(data: Path, turns: int = 3) -> dict[str, dict[str, float]]:
+    """Time queries by words, and with made-up vectors beside them; medians, CPU ms."""
+    words = news20(data)
+    chance = np.random.default_rng(0)
+    middle = CENTRED * chance.standard_normal((len(words.topics), NUMBERS))
+    parts = []
+    for rows, which in ((words.train, "examples"), (words.collection, "relevant")):
+        dense = chance.standard_normal((len(rows), NUMBERS))
+        for topic, centre in zip(words.topics, middle, strict=True):
+            dense[getattr(topic, which)] += centre
+        lengths = 2.0 * np.linalg.norm(dense, axis=1, keepdims=True)
+        parts.append(beside(rows, rows_from((dense / lengths).astype(np.float32))))
+    both = replace(words, train=parts[0], collection=parts[1])
+    found: dict[str, dict[str, float]] = {}
+    for size in (5, 10, 20):
+        taken = np.empty((2, len(words.topics), turns))
+        for at, turn in np.ndindex(taken.shape[1:]):
+            for which, task in enumerate((words, both)):
+                P = task.examples(task.topics[at], size)
+                act = partial(ExampleQuery().fit, P, task.collection)
+                taken[which, at, turn] = seconds(act)
+        by_words, by_both = np.median(taken, axis=2)
+        found[str(size)] = {
+            "words": 1000 * float(np.median(by_words)),
+            "both": 1000 * float(np.median(by_both)),
+            "ratio": float(np.median(by_both / by_words)),
+        }
+    return found
+
+
+def meaning_table(found: dict[str, dict[str, float]]) -> str:
+    """Write times as Markdown."""
+    lines = ["| examples | words, CPU ms | with vectors | times |", "|---|---|---|---|"]
+    for size, row in found.items():
+        cells = f"{row['words']:.1f} | {row['both']:.1f} | {row['ratio']:.2f}"
+        lines.append(f"| {size} | {cells} |")
+    return "\n".join(lines)
 
 
 def by_size(task: Task, sizes: Sequence[int | None], draws: int) -> dict[str, Any]:
@@ -347,7 +390,7 @@ def main() -> None:
     """Measure the parts asked for; print, write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=os.environ.get("CLASSMARK_DATA"))
-    parser.add_argument("--parts", default="speed,few,cut,design,judge,growth")
+    parser.add_argument("--parts", default="speed,meaning,few,cut,design,judge,growth")
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
@@ -355,6 +398,7 @@ def main() -> None:
         parser.error("give --data, or set CLASSMARK_DATA")
     parts: dict[str, tuple[Callable[[Path], Any], Callable[[Any], str]]] = {
         "speed": (speed, speed_table),
+        "meaning": (meaning, meaning_table),
         "few": (partial(few_news, draws=options.draws), few_table),
         "cut": (cut, cut_table),
         "design": (partial(measured, DESIGN), collection_tables),

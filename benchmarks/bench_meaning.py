@@ -1,25 +1,25 @@
 """Words and meaning: few examples, the embedded library, screening, and what it costs.
 
-Run with ``CLASSMARK_DATA=DIR python benchmarks/bench_meaning.py [--draws 10]
-[--parts few,sets,weights,tree,screen,cost] [--model FOLDER] [--vectors FOLDER]
-[--json FILE]``. Contestants: words alone; the static table of ``classmark[meaning]``
-alone, and words ⊕ 0.3 · meaning; with --model, a folder with model.onnx, the same of
-that sentence model, at 0.5; its vectors are stored in --vectors from one run to the
-next.
+Run with ``CLASSMARK_DATA=DIR python benchmarks/bench_meaning.py [--sets SETS]
+[--parts few,sets,live,screen,cost] [--draws 10] [--runs 3] [--model FOLDER]
+[--vectors FOLDER] [--json FILE]``. Contestants: words alone; the static table of
+``classmark[meaning]``, weight 0.3; with --model, a folder with model.onnx, that
+sentence model, at 0.5; its vectors are stored in --vectors from one run to the next.
+Rankers are ``PreferenceRanker()``; their vectorizer is fitted on the training texts.
 
-few : for each of --few, the first being 20 Newsgroups, 40 training documents of each
-topic at most, test documents as the collection; MAP of ``auto`` by the number of
-examples, the same draws for every contestant. Beside them what people do with vectors:
-the cosine with the examples' centroid, and scikit-learn's LogisticRegression, of the
-examples against the collection, and against the examples of all other topics.
-sets : all categories ranked, as bench_few does; the vectorizer is fitted on the
-training texts.
-weights : what ``choose_weight`` chooses on the training documents of each set.
-tree : the library by the ranker of ``classmark train``, which smooths along the tree.
+few : 40 training documents of each topic at most, test documents as the collection; MAP
+of ``auto`` by the number of examples, the same draws for every contestant, and vectors
+alone. Beside them what people do with sentence vectors: the cosine with the examples'
+centroid, and scikit-learn's LogisticRegression, of the examples against the collection,
+and against the examples of all other topics.
+sets : all categories ranked, at the source's weight and at the one that held-out
+rankings choose; and the library by the ranker of ``classmark train``, along its tree.
+live : AvgP after the first 30, 100 and 300 labelled documents, the columns of meaning
+centred, and not centred, as in live learning that begins from nothing.
 screen : WSS@95 on Debian packages, as bench_screening does, words against both.
-cost : training time against words alone, of all categories, and of a query from ten
-examples over the test messages (processor time, the contestants taking turns); one
-round over 100,000 made-up documents; and what a text costs when it is suggested for.
+cost : training time against words alone, of all categories, and of a query over the
+test messages of 20 Newsgroups (processor time, the contestants taking turns); one round
+over 100,000 made-up documents; and what a text costs when it is suggested for.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import argparse
 import json
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -38,13 +38,12 @@ from typing import Any
 
 import numpy as np
 from bench_screening import ANALYZER, BANDS, BATCH, NEVER
-from meaning_few import SETS as FEW_SETS
-from meaning_few import SIZES, few_task, peers, some_packages
+from meaning_few import SETS, SIZES, few_task, peers, set_named, some_packages
 from synthetic_rows import SyntheticRows
 
 import classmark as cm
 from classmark.arrays import Rows, beside, rows_from, take
-from classmark.datasets.dataset import Dataset
+from classmark.datasets.dataset import Dataset, DatasetPart
 from classmark.evaluation.screening import simulate
 from classmark.examples.problem import mean_of
 from classmark.examples.screening import StoppingRule
@@ -52,28 +51,16 @@ from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
 from classmark.meaning.sources import MeaningSource, unit_rows
 from classmark.measures import paired_t_test
 from classmark.preferences.labels import labels_from
-from classmark.rankers.meaning_weight import choose_weight, weigh_meaning
+from classmark.rankers.meaning_weight import weigh_meaning
 from classmark.weighting.dense import centre_of, centred
 from reproductions.qbme_few import Cell, few
 from reproductions.qbme_tasks import Task
 
-SETS = {
-    "library": None, "pypi-topics": None, "reuters-21578": "modapte",
-    "debian-debtags": None,
-}  # fmt: skip
-RANKERS = {
-    "rocchio": cm.Rocchio(),
-    "plm, from Rocchio": cm.PreferenceRanker(C=0.1, center=5.0, tol=1e-2),
-}
 TREE = "library, its tree"
+FIRST = (30, 100, 300)  # labelled documents to begin with
+ASKED = (5, 10, 20)  # examples of the queries that are timed
 MEASURES = ("one_error", "average_precision", "coverage")
 Sources = dict[str, MeaningSource]
-
-
-def loaded(name: str) -> Dataset:
-    """A set with its split; of the Debian packages 8,000."""
-    dataset = cm.datasets.load(name, split=SETS[name])
-    return some_packages(dataset) if name == "debian-debtags" else dataset
 
 
 def contestants(texts: Sequence[str], fitted: int, sources: Sources) -> dict[str, Rows]:
@@ -112,83 +99,118 @@ def by_examples(
         for cell in cells:
             figures = [cell.mean, cell.error]
             found[name].setdefault(cell.method, []).append(figures)
+        found[name] |= differences(cells)
         print(f"\n{few_table({name: found[name]})}", flush=True)
     return found
 
 
+def differences(cells: Sequence[Cell]) -> dict[str, Any]:
+    """How far both are from words alone: the mean over topics, and its error."""
+    words = {cell.size: cell.values for cell in cells if cell.method == "words"}
+    apart: dict[str, Any] = {}
+    for cell in cells:
+        if cell.method.startswith("words ⊕"):
+            gain = cell.values - words[cell.size]
+            error = float(gain.std(ddof=1) / np.sqrt(len(gain)))
+            figures = [float(gain.mean()), error]
+            apart.setdefault(f"{cell.method}, less words", []).append(figures)
+    return apart
+
+
 def by_set(sources: Sources, names: Sequence[str]) -> list[dict[str, Any]]:
-    """One row for each set, contestant and ranker."""
-    return [row for name in names for row in _ranked(loaded(name), sources)]
+    """One row for each set, and for the library along its tree, source and weight."""
+    return [row for name in (*names, TREE) for row in _ranked(name, sources)]
 
 
-def _ranked(dataset: Dataset, sources: Sources) -> list[dict[str, Any]]:
-    tested = dataset.test if dataset.test.ids else dataset.validation
-    cut, k = len(dataset.train), len(dataset.label_names)
-    known = labels_from(dataset.label_numbers(dataset.train), cut, k)
-    truth = labels_from(dataset.label_numbers(tested), len(tested), k)
-    asked = np.flatnonzero(np.diff(truth.starts))
-    texts, found = dataset.train.texts + tested.texts, []
-    for name, rows in contestants(texts, cut, sources).items():
-        train, test = take(rows, np.arange(cut)), take(rows, cut + asked)
-        for ranker, model in RANKERS.items():
-            begin = time.process_time()
-            model.fit(train, known)
-            taken = time.process_time() - begin
-            scores = model.decision_function(test)
-            right = cm.measures.category_ranking(scores, take(truth, asked))
-            facts = {"set": dataset.name, "rows": name, "ranker": ranker}
-            own = {m: right[m] for m in MEASURES}
-            found.append(facts | own | {"seconds": taken})
-    return found
-
-
-def chosen_weights(sources: Sources, names: Sequence[str]) -> list[dict[str, Any]]:
-    """The weight that held-out rankings choose on each set's training documents."""
-    found = []
-    for name in names:
-        dataset = loaded(name)
-        texts, k = dataset.train.texts, len(dataset.label_names)
-        known = labels_from(dataset.label_numbers(dataset.train), len(texts), k)
-        for own, source in sources.items():
-            both = cm.Vectorizer(weighting="log-tfidf", meaning=source)
-            X, ranker = (
-                rows_from(both.fit_transform(texts)),
-                RANKERS["plm, from Rocchio"],
-            )
-            first, begin = X.width - source.dimension, time.process_time()
-            weight = choose_weight(ranker, X, known, first, source.weight)
-            taken = time.process_time() - begin
-            found.append({"set": name, "source": own, "weight": weight, "s": taken})
-    return found
-
-
-def in_tree(sources: Sources) -> list[dict[str, Any]]:
-    """The library by the ranker of ``classmark train``: the source's weight, a chosen.
-
-    Its categories' descriptions are evidence, as words and as meaning.
-    """
-    library = cm.datasets.load("library")
-    names = library.label_names
+def _ranked(name: str, sources: Sources) -> list[dict[str, Any]]:
+    dataset = ranked_set(name)
+    train, tested, k = dataset.train, tested_part(dataset), len(dataset.label_names)
     known, truth = (
-        labels_from(library.label_numbers(part), len(part), len(names))
-        for part in (library.train, library.test)
+        labels_from(dataset.label_numbers(part), len(part), k)
+        for part in (train, tested)
     )
-    found = []
+    asked, found = np.flatnonzero(np.diff(truth.starts)), []
     for own, source in {"words": None, **sources}.items():
-        for how in ("own", "chosen") if source else ("–",):
+        if isinstance(source, cm.VectorFile):
+            source.compute([*train.texts, *tested.texts])
+        for how in ("the source's", "chosen") if source else ("",):
             vectorizer = cm.Vectorizer(weighting="log-tfidf", meaning=source)
-            X = vectorizer.fit_transform(library.train.texts)
-            ranker: Any = tree_ranker(library, vectorizer)
+            X = vectorizer.fit_transform(train.texts)
+            ranker = ranker_of(name, dataset, vectorizer)
             if how == "chosen":
                 X, ranker = weigh_meaning(vectorizer, ranker, X, known)
-            scores = ranker.fit(X, known).decision_function(
-                vectorizer.transform(library.test.texts)
-            )
-            right = cm.measures.category_ranking(scores, truth)
+            rows = take(vectorizer.rows(tested.texts), asked)
+            scores = copy(ranker).fit(X, known).decision_function(rows)
+            right = cm.measures.category_ranking(scores, take(truth, asked))
             weight = vectorizer.meaning_.weight if vectorizer.meaning_ else 0.0
-            row = {"rows": own, "how": how, "weight": weight}
-            found.append(row | {name: right[name] for name in MEASURES})
+            facts = {"set": name, "rows": own, "how": how, "weight": weight}
+            found.append(facts | {measure: right[measure] for measure in MEASURES})
+    print(f"\n{sets_table(found)}", flush=True)
     return found
+
+
+def ranked_set(name: str) -> Dataset:
+    """A set by its name, the library by ``TREE`` as well."""
+    return set_named("library" if name == TREE else name)
+
+
+def tested_part(dataset: Dataset) -> DatasetPart:
+    """The test part, else the validation part."""
+    return dataset.test if dataset.test.ids else dataset.validation
+
+
+def ranker_of(name: str, dataset: Dataset, vectorizer: cm.Vectorizer) -> Any:
+    """The ranker as constructed; for ``TREE``, that of ``classmark train``."""
+    if name == TREE:
+        return tree_ranker(dataset, vectorizer)
+    return cm.PreferenceRanker()
+
+
+def from_nothing(
+    sources: Sources, names: Sequence[str], draws: int = 3
+) -> list[dict[str, Any]]:
+    """Rank all test documents after so many labelled ones, drawn by chance."""
+    means: dict[tuple[Any, ...], list[float]] = {}
+    for name in names:
+        dataset = set_named(name)
+        k, train = len(dataset.label_names), dataset.train
+        tested = tested_part(dataset)
+        truth = labels_from(dataset.label_numbers(tested), len(tested), k)
+        asked = np.flatnonzero(np.diff(truth.starts))
+        known = labels_from(dataset.label_numbers(train), len(train), k)
+        labelled = np.flatnonzero(np.diff(known.starts))
+        for first in FIRST:
+            for draw in range(draws):
+                drawn = np.random.default_rng(draw).permutation(labelled)[:first]
+                texts = [train.texts[at] for at in drawn]
+                for how, vectorizer in beginnings(texts, sources):
+                    ranker = cm.PreferenceRanker()
+                    ranker.fit(vectorizer.rows(texts), take(known, drawn))
+                    scores = ranker.decision_function(
+                        take(vectorizer.rows(tested.texts), asked)
+                    )
+                    right = cm.measures.category_ranking(scores, take(truth, asked))
+                    own = means.setdefault((name, first, how), [])
+                    own.append(right["average_precision"])
+    return [
+        {"set": name, "documents": first, "rows": how, "AvgP": float(np.mean(own))}
+        for (name, first, how), own in means.items()
+    ]
+
+
+def beginnings(
+    texts: Sequence[str], sources: Sources
+) -> Iterator[tuple[str, cm.Vectorizer]]:
+    """Vectorizers of words; of both, not centred; and of both, centred."""
+    yield "words", cm.Vectorizer(weighting="log-tfidf").fit(texts)
+    for name, source in sources.items():
+        for how in ("not centred", "centred"):
+            both = cm.Vectorizer(
+                weighting="log-tfidf", meaning=source, meaning_weight=None
+            ).fit(texts)
+            if how == "not centred" and (block := both.meaning_) is not None:
+                both.meaning_ = replace(block, centre=np.zeros_like(block.centre))
+            yield f"words ⊕ {name}, {how}", both
 
 
 def tree_ranker(library: Dataset, vectorizer: cm.Vectorizer) -> TaxonomyRanker:
@@ -265,21 +287,20 @@ def costs(sources: Sources, names: Sequence[str], turns: int = 3) -> dict[str, A
     """
     found: dict[str, Any] = {"train": {}, "suggest": {}}
     for name in (TREE, *names):
-        dataset = cm.datasets.load("library") if name == TREE else loaded(name)
-        found["train"][name] = in_turns(trainings(name, dataset, sources), turns)
-    found["train"]["a query, 20 Newsgroups"] = asking(sources, turns)
+        found["train"][name] = in_turns(trainings(name, sources), turns)
+    for size, times in asking(sources, turns).items():
+        found["train"][f"a query from {size} examples, 20 Newsgroups"] = times
     found["suggest"] = suggesting(cm.datasets.load("library"), sources)
     found["round"] = one_round()
     return found
 
 
-def trainings(
-    name: str, dataset: Dataset, sources: Sources
-) -> dict[str, Callable[[], Any]]:
+def trainings(name: str, sources: Sources) -> dict[str, Callable[[], Any]]:
     """What is timed: a training by words, by both, and by both at the source's weight.
 
     Texts have been read and vectors made before.
     """
+    dataset = ranked_set(name)
     texts, k = dataset.train.texts, len(dataset.label_names)
     Y = labels_from(dataset.label_numbers(dataset.train), len(texts), k)
     acts: dict[str, Callable[[], Any]] = {}
@@ -287,9 +308,8 @@ def trainings(
         if isinstance(source, cm.VectorFile):
             source.compute(texts)
         vectorizer = cm.Vectorizer(weighting="log-tfidf", meaning=source)
-        X, ranker = vectorizer.fit_transform(texts), RANKERS["plm, from Rocchio"]
-        if name == TREE:
-            ranker = tree_ranker(dataset, vectorizer)
+        X = vectorizer.fit_transform(texts)
+        ranker = ranker_of(name, dataset, vectorizer)
         acts[own] = partial(trained, vectorizer, ranker, X, Y)
         if source is not None:
             acts[f"{own}, its weight"] = partial(copy(ranker).fit, X, Y)
@@ -304,23 +324,26 @@ def trained(vectorizer: cm.Vectorizer, ranker: Any, X: Any, Y: Any) -> None:
     vectorizer.meaning_ = block
 
 
-def asking(sources: Sources, turns: int) -> dict[str, float]:
-    """Processor seconds of one query from ten examples, over all topics."""
+def asking(sources: Sources, turns: int) -> dict[int, dict[str, float]]:
+    """Processor seconds of one query by the number of examples, over all topics."""
     task, texts, cut = few_task("20newsgroups-bydate")
-
-    def asked(own: Task) -> None:
-        for topic in own.topics:
-            cm.ExampleQuery().fit(own.examples(topic, 10), own.collection)
-
-    acts = {}
+    tasks = {}
     for name, rows in contestants(texts, len(texts), sources).items():
         parts = (np.arange(cut), np.arange(cut, len(rows)))
         train, collection = (take(rows, part) for part in parts)
         if "alone" not in name:
-            own = replace(task, train=train, collection=collection)
-            acts[name] = partial(asked, own)
-    taken = in_turns(acts, turns)
-    return {name: seconds / len(task.topics) for name, seconds in taken.items()}
+            tasks[name] = replace(task, train=train, collection=collection)
+
+    def asked(own: Task, size: int) -> None:
+        for topic in own.topics:
+            cm.ExampleQuery().fit(own.examples(topic, size), own.collection)
+
+    found = {}
+    for size in ASKED:
+        acts = {name: partial(asked, own, size) for name, own in tasks.items()}
+        taken = in_turns(acts, turns)
+        found[size] = {name: s / len(task.topics) for name, s in taken.items()}
+    return found
 
 
 def one_round(documents: int = 100_000, numbers: int = 256, turns: int = 5) -> Any:
@@ -373,7 +396,7 @@ def suggesting(dataset: Dataset, sources: Sources) -> dict[str, float]:
         vectorizer = cm.Vectorizer(weighting="log-tfidf", meaning=source)
         model = cm.TextRanker.fit(
             vectorizer,
-            RANKERS["plm, from Rocchio"],
+            cm.PreferenceRanker(),
             dataset.train.texts,
             dataset.label_numbers(dataset.train),
             dataset.label_names,
@@ -381,10 +404,12 @@ def suggesting(dataset: Dataset, sources: Sources) -> dict[str, float]:
         model.suggest(dataset.train.texts[0])
         taken = []
         for text in dataset.test.texts[:100]:
-            begin = time.perf_counter()
+            begin = time.perf_counter(), time.process_time()
             model.suggest(text)
-            taken.append(time.perf_counter() - begin)
-        found[name] = 1000 * median(taken)
+            end = time.perf_counter(), time.process_time()
+            taken.append(np.subtract(end, begin))
+        clock, processor = 1000 * np.median(taken, axis=0)
+        found |= {name: float(clock), f"{name}, processor": float(processor)}
     return found
 
 
@@ -414,12 +439,12 @@ def few_table(found: dict[str, Any]) -> str:
 
 def sets_table(found: list[dict[str, Any]]) -> str:
     """Write measures as Markdown."""
-    lines = ["| set | rows | ranker | one-error | AvgP | coverage | CPU s |"]
-    lines.append("|---" * 7 + "|")
+    lines = ["| set | rows | weight | one-error | AvgP | coverage |", "|---" * 6 + "|"]
     for row in found:
-        numbers = f"{row['one_error']:.3f} | {row['average_precision']:.3f} | "
-        numbers += f"{row['coverage']:.2f} | {row['seconds']:.2f}"
-        lines.append(f"| {row['set']} | {row['rows']} | {row['ranker']} | {numbers} |")
+        weight = f"{row['weight']:g}, {row['how']}" if row["how"] else "–"
+        numbers = f"{row['one_error']:.3f} | {row['average_precision']:.4f} | "
+        numbers += f"{row['coverage']:.2f}"
+        lines.append(f"| {row['set']} | {row['rows']} | {weight} | {numbers} |")
     return "\n".join(lines)
 
 
@@ -455,9 +480,8 @@ def sources_from(options: argparse.Namespace) -> Sources:
 def main() -> None:
     """Measure the parts asked for; print, write."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--parts", default="few,sets,weights,tree,screen,cost")
+    parser.add_argument("--parts", default="few,sets,live,screen,cost")
     parser.add_argument("--sets", default=",".join(SETS))
-    parser.add_argument("--few", default=",".join(FEW_SETS))
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--runs", type=int, default=3, help="screenings of a tag")
     parser.add_argument("--model", type=Path)
@@ -466,14 +490,13 @@ def main() -> None:
     options = parser.parse_args()
     if not os.environ.get("CLASSMARK_DATA"):
         parser.error("set CLASSMARK_DATA to the folder of the data sets")
-    sources, few_sets = sources_from(options), options.few.split(",")
+    sources, names = sources_from(options), options.sets.split(",")
     parts: dict[str, tuple[Callable[[], Any], Callable[[Any], str]]] = {
-        "few": (lambda: by_examples(sources, few_sets, options.draws), few_table),
-        "sets": (lambda: by_set(sources, options.sets.split(",")), sets_table),
-        "weights": (lambda: chosen_weights(sources, options.sets.split(",")), as_json),
-        "tree": (lambda: in_tree(sources), as_json),
+        "few": (lambda: by_examples(sources, names, options.draws), few_table),
+        "sets": (lambda: by_set(sources, names), sets_table),
+        "live": (lambda: from_nothing(sources, names), as_json),
         "screen": (lambda: screened(sources, options.runs), as_json),
-        "cost": (lambda: costs(sources, options.sets.split(",")), cost_table),
+        "cost": (lambda: costs(sources, names), cost_table),
     }
     result = {}
     for part in options.parts.split(","):

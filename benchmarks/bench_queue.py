@@ -34,7 +34,7 @@ from bench_calibration import rows_of
 from classmark.arrays import Rows, rows_from, take
 from classmark.measures.categories import per_document, rank_relevant
 from classmark.validation import generator
-from classmark.workbench.learning.fit import new_ranker
+from classmark.workbench.learning.unfitted import new_ranker
 from classmark.workbench.settings import LearningSettings
 
 DESIGN = {  # where the order was chosen: name, split, documents that wait at most

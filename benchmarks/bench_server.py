@@ -1,19 +1,25 @@
-"""The served workbench under load, by wrk: suggestions and durable decisions.
+"""The served workbench under load: suggestions and durable decisions.
 
 Run with ``OMP_NUM_THREADS=1 python benchmarks/bench_server.py [FOLDER] [--json FILE]``
-(wrk is to be in PATH; FOLDER keeps the two projects of ``bench_desk.py`` between runs).
+(FOLDER keeps the two projects of ``bench_desk.py`` between runs).
 One server process, eight connections, each project from a copy: seconds until the
 server answers, memory then; questions of ten suggestions, each with another text of the
 collection; decisions, each on another document, on disk before they are answered, while
-the ranker learns behind them. wrk and the server share the machine's cores.
+the ranker learns behind them: first what the ranker suggests, as people do, then the
+last category for everything, which the ranker puts far down. The client is a process of
+its own and shares the machine's cores with the server; so what a request takes of the
+server's processor time (``cpu ms``, learning included) is what can be compared.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
+import select
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -21,31 +27,19 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from itertools import cycle
+from multiprocessing import get_context
 from pathlib import Path
 
+import numpy as np
 from bench_desk import make_large, make_library
 
 from classmark.workbench.project import Project
 from classmark.workbench.team.people import add_token
 
-CONNECTIONS, TEXTS, DECIDED = 8, 1000, 60_000
-ASK = """
-local lines = {}
-for line in io.lines("%s") do lines[#lines + 1] = line end
-local at, threads = 0, 0
-function setup(thread) thread:set("own", threads); threads = threads + 1 end
-wrk.method = "POST"
-wrk.headers["Content-Type"] = "application/json"
-wrk.headers["Authorization"] = "Bearer %s"
-function request()
-  at = at + 1
-  local body = lines[(2 * at + own) %% #lines + 1]
-  return wrk.format(nil, nil, nil, body)
-end
-local bad = 0
-function response(status) if status ~= 200 then bad = bad + 1 end end
-"""
+CONNECTIONS, TEXTS, DECIDED = 8, 1000, 2_400  # the library has 4,884 documents
 
 
 @contextmanager
@@ -78,55 +72,103 @@ def memory_of(pid: int) -> float:
     return int(own) / 1024
 
 
-def load(url: str, script: Path, seconds: int) -> dict[str, float]:
-    """What wrk finds."""
-    command = [
-        shutil.which("wrk") or "wrk", "-t2", f"-c{CONNECTIONS}", f"-d{seconds}s",
-        "--latency", "--timeout", "10s", "-s", str(script), url,
-    ]  # fmt: skip
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: S603 (named above)
-    figures = {"per second": float(re.findall(r"Requests/sec:\s+([\d.]+)", said)[0])}
-    for share in ("50%", "99%"):
-        number, unit = re.findall(rf"{share}\s+([\d.]+)(us|ms|s)", said)[0]
-        scale = {"us": 0.001, "ms": 1, "s": 1000}[unit]
-        figures[f"p{share[:-1]} ms"] = float(number) * scale
-    refused = re.findall(r"Non-2xx or 3xx responses: (\d+)", said)
-    figures["refused"] = float(refused[0]) if refused else 0.0
-    return figures
+def processor_of(pid: int) -> float:
+    """The processor time of a process and its threads, in seconds."""
+    facts = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2]
+    ticks = sum(map(int, facts.split()[11:13]))
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def bodies(folder: Path, place: Path) -> tuple[Path, Path, str]:
-    """Files of questions and of decisions, one JSON a line, and a token."""
+def ask(
+    address: str, call: str, secret: str, bodies: list[str], seconds: float
+) -> tuple[list[float], int]:
+    """Keep eight connections busy; the times of all answers, and how many refused."""
+    host, port = address.removeprefix("http://").split(":")
+    head = (
+        f"POST /api/v1/{call} HTTP/1.1\r\nHost: {host}:{port}\r\n"
+        f"Authorization: Bearer {secret}\r\nContent-Type: application/json\r\n"
+    )
+    encoded = (body.encode() for body in cycle(bodies))
+    requests = (
+        f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body for body in encoded
+    )
+    poll, lines, answers = select.poll(), dict[int, socket.socket](), dict[int, bytes]()
+    begun, times, refused = dict[int, float](), list[float](), 0
+    for _ in range(CONNECTIONS):
+        line = socket.create_connection((host, int(port)))
+        line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        poll.register(line, select.POLLIN)
+        lines[line.fileno()], answers[line.fileno()] = line, b""
+        begun[line.fileno()] = time.perf_counter()
+        line.sendall(next(requests))
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        for number, _ in poll.poll(1000):
+            answers[number] += lines[number].recv(1 << 16)
+            top, _, body = answers[number].partition(b"\r\n\r\n")
+            length = re.search(rb"content-length: (\d+)", top.lower())
+            if length is None or len(body) < int(length[1]):
+                continue
+            now = time.perf_counter()
+            times.append(now - begun[number])
+            refused += not top.startswith(b"HTTP/1.1 200")
+            begun[number], answers[number] = now, b""
+            lines[number].sendall(next(requests))
+    return times, refused
+
+
+def load(
+    pid: int, address: str, call: str, secret: str, bodies: list[str], seconds: int
+) -> dict[str, float]:
+    """What eight connections find."""
+    before = processor_of(pid)
+    with ProcessPoolExecutor(1, get_context("spawn")) as apart:
+        times, refused = apart.submit(
+            ask, address, call, secret, bodies, seconds
+        ).result()
+    return {
+        "per second": len(times) / seconds,
+        "p50 ms": 1000 * float(np.percentile(times, 50)),
+        "p99 ms": 1000 * float(np.percentile(times, 99)),
+        "cpu ms": 1000 * (processor_of(pid) - before) / len(times),
+        "refused": float(refused),
+    }
+
+
+def bodies(folder: Path) -> tuple[dict[str, list[str]], str]:
+    """Questions and decisions, one JSON each, and a token."""
     with Project(folder) as project:
         store = project.store
         _, secret = add_token(store, "bench", "classifier", "load")
-        leaf = store.categories()[-1].id
+        last, model = store.categories()[-1].id, project.require_model()
         ids = [i for (i,) in store.run("SELECT id FROM documents ORDER BY number DESC")]
+        likely, others = ids[:DECIDED], ids[DECIDED : 2 * DECIDED]
         texts = [store.document(id_).text for id_ in ids[:TEXTS]]
-    asked, decided = place / "ask.jsonl", place / "decide.jsonl"
-    lines = [json.dumps({"text": text, "top": 10}) for text in texts]
-    asked.write_text("\n".join(lines), encoding="utf-8")
-    lines = [json.dumps({"document": id_, "assign": [leaf]}) for id_ in ids[:DECIDED]]
-    decided.write_text("\n".join(lines), encoding="utf-8")
-    return asked, decided, secret
+        best = [
+            model.suggest(store.document(id_).text, 1, 0)[0].category for id_ in likely
+        ]
+    return {
+        "suggest": [json.dumps({"text": text, "top": 10}) for text in texts],
+        "decide": [
+            json.dumps({"document": id_, "assign": [name]})
+            for id_, name in zip(likely, best, strict=True)
+        ],
+        "decide far down": [
+            json.dumps({"document": id_, "assign": [last]}) for id_ in others
+        ],
+    }, secret
 
 
-def measure(folder: Path, place: Path, seconds: int) -> dict[str, dict[str, float]]:
+def measure(folder: Path, seconds: int) -> dict[str, dict[str, float]]:
     """All figures of one project."""
-    asked, decided, secret = bodies(folder, place)
+    asked, secret = bodies(folder)
     with served(folder) as (address, ready, pid):
         found = {"start": {"ready s": ready, "RSS MB": memory_of(pid)}}
-        for name, path, call in (
-            ("warm-up", asked, "suggest"),
-            ("suggest", asked, "suggest"),
-            ("decide", decided, "decide"),
-        ):
-            script = place / f"{name}.lua"
-            script.write_text(ASK % (path, secret), encoding="utf-8")
-            url = f"{address}/api/v1/{call}"
-            found[name] = load(url, script, 3 if name == "warm-up" else seconds)
+        load(pid, address, "suggest", secret, asked["suggest"], 3)
+        for name, lines in asked.items():
+            call = name.split()[0]
+            found[name] = load(pid, address, call, secret, lines, seconds)
         found["after"] = {"RSS MB": memory_of(pid)}
-    del found["warm-up"]
     return found
 
 
@@ -137,10 +179,6 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=20)
     parser.add_argument("--json", type=Path)
     settings = parser.parse_args()
-    if shutil.which("wrk") is None:
-        sys.exit(
-            "wrk is not in PATH: install it (apt install wrk), then run this again"
-        )
     found = {}
     with tempfile.TemporaryDirectory() as there:
         place = settings.folder or Path(there)
@@ -149,7 +187,7 @@ def main() -> None:
                 make(place / name)
             copy = Path(there) / f"{name} served"
             shutil.copytree(place / name, copy)
-            found[name] = measure(copy, Path(there), settings.seconds)
+            found[name] = measure(copy, settings.seconds)
             for what, figures in found[name].items():
                 print(name, what, json.dumps(figures), flush=True)
     if settings.json:

@@ -2,7 +2,8 @@
 
 Run with ``OMP_NUM_THREADS=1 python benchmarks/defaults.py PART [--json FILE]``:
 
-explore : our settings over the *design* sets, on which constants may be chosen.
+explore : our settings over the *design* sets, on which constants may be chosen, beside
+    LinearSVC with its grid; a table of the best of them.
 choose  : from the JSON of ``explore`` (``--tried FILE``), one setting for all design
           sets, and what each would have got had it been left out of the choice.
 design  : every contestant on the design sets.
@@ -39,8 +40,10 @@ import classmark as cm
 from classmark.arrays import rows_from
 from classmark.corpus.counting import statistics
 from classmark.corpus.documents import folds
+from classmark.datasets import Dataset
 from classmark.measures import category_ranking
 from classmark.preferences.labels import labels_from
+from classmark.rankers.auto import SEVERAL
 from classmark.validation import generator
 from classmark.weighting.vectorizer import weigh
 
@@ -73,18 +76,26 @@ JUDGE = (
     (MADE_UP, "2, 24"),
 )
 AUTO = "auto"  # the ranker as constructed, among the settings explored
+OURS = "ours"  # each of the settings explored
+SHOWN = 6  # settings in the table of ``explore``, the best in the mean
 MEASURES = ("average_precision", "one_error", "coverage")
 SETTING = ("loss", "price", "center", "prior", "noise")
 
 
 class Problem(NamedTuple):
-    """Documents to learn and to test, (n, features), with their labels, (n, k)."""
+    """Documents to learn and to test, (n, features), with their labels, (n, k).
+
+    labels : the number that each label has in the set;  said : what is said of
+    categories, (those described, features).
+    """
 
     name: str
     X: csr_matrix
     Y: csr_matrix
     X_test: csr_matrix
     Y_test: csr_matrix
+    labels: np.ndarray
+    said: csr_matrix
 
     @property
     def shape(self) -> dict[str, float]:
@@ -101,7 +112,7 @@ class Problem(NamedTuple):
         }
 
 
-def made_up(seed: int, drawn_labels: float) -> tuple[Any, Any]:
+def made_up(seed: int, drawn_labels: float, learned: int) -> tuple[Any, Any]:
     """Word counts (n, 500) and labels (n, 983): bookmarks and their tags, in shape.
 
     A document has one to three of 60 topics. A topic prefers 40 labels and 25 words;
@@ -109,7 +120,7 @@ def made_up(seed: int, drawn_labels: float) -> tuple[Any, Any]:
     words are of a document's topics; words and labels drawn twice count once: of 24
     labels drawn 20 are left, of 20 words 17.
     """
-    n = LEARNED + TESTED
+    n = learned + TESTED
     random = generator(seed)
     topics, k, d = 60, 983, 500
 
@@ -158,52 +169,74 @@ def _matrix(rows: list[np.ndarray], width: int) -> csr_matrix:
     return counts
 
 
-def problem(name: str, split: str | None) -> Problem:
-    """A set as all contestants see it."""
-    random = generator(0)
+def problem(
+    name: str,
+    split: str | None,
+    weighting: str = "log-tfidf",
+    norm: str | None = "l2",
+    learned: int = LEARNED,
+) -> Problem:
+    """A set as all contestants see it; or with other weights, or other documents."""
     if name == MADE_UP:
-        seed, drawn = (split or "").split(",")
-        counts, Y = made_up(int(seed), float(drawn))
-        parts = [(counts[a:b], Y[a:b]) for a, b in ((0, LEARNED), (LEARNED, None))]
-        vectors = _weighted(parts[0][0], parts[1][0])
-        return _labelled(f"{name} {split}", vectors, (parts[0][1], parts[1][1]))
+        seed, each = (split or "").split(",")
+        counts, Y = made_up(int(seed), float(each), learned)
+        parts = [(counts[a:b], Y[a:b]) for a, b in ((0, learned), (learned, None))]
+        rows = parts[0][0], parts[1][0], counts[:0]
+        vectors = _weighted(*rows, weighting=weighting, norm=norm)
+        return labelled(f"{name} {split}", vectors, (parts[0][1], parts[1][1]))
+    dataset, rows, labels = drawn(name, split, learned)
+    said = dataset.descriptions
+    if dataset.train.texts:
+        vectorizer = cm.Vectorizer(weighting=weighting, norm=norm)
+        vectors = with_vectorizer(vectorizer, rows, said.texts)
+    else:
+        said = dataset.train.X[:0] if said.X is None else said.X
+        vectors = _weighted(*rows, said, weighting=weighting, norm=norm)
+    return labelled(f"{name} {split or ''}".strip(), vectors, tuple(labels))
+
+
+def drawn(name: str, split: str | None, learned: int) -> tuple[Dataset, list, list]:
+    """A set, texts or counts of documents to learn and to test, and their labels."""
+    random = generator(0)
     dataset = cm.datasets.load(name, split=split)
     tested = dataset.test if dataset.test.ids else dataset.validation
     k, rows, labels = len(dataset.label_names), [], []
-    for part, most in ((dataset.train, LEARNED), (tested, TESTED)):
+    for part, most in ((dataset.train, learned), (tested, TESTED)):
         Y = labels_from(dataset.label_numbers(part), len(part.ids), k).to_scipy()
         has = np.flatnonzero(np.diff(Y.indptr))
         has = np.sort(random.permutation(has)[:most])
         labels.append(Y[has])
         rows.append([part.texts[i] for i in has] if part.texts else part.X[has])
-    if dataset.train.texts:
-        vectorizer = cm.Vectorizer(weighting="log-tfidf")
-        vectors = vectorizer.fit_transform(rows[0]), vectorizer.transform(rows[1])
-    else:
-        vectors = _weighted(*rows)
-    return _labelled(f"{name} {split or ''}".strip(), vectors, tuple(labels))
+    return dataset, rows, labels
 
 
-def _weighted(*parts: Any) -> tuple[Any, ...]:
-    """Counts as unit rows, (1 + ln tf) · idf by those of the first part."""
+def with_vectorizer(vectorizer: Any, rows: list, said: list[str]) -> Any:
+    """Texts to learn, to test and about categories, by what learns from the first."""
+    first = vectorizer.fit_transform(rows[0])
+    about = vectorizer.transform(said) if said else first[:0]
+    return first, vectorizer.transform(rows[1]), about
+
+
+def _weighted(*parts: Any, weighting: str, norm: str | None) -> Any:
+    """Counts as weighted rows, by the document frequencies of the first part."""
     known = statistics(rows_from(parts[0]))
     return tuple(
-        weigh(rows_from(part), known, "log-tfidf", norm="l2").to_scipy()
-        for part in parts
+        weigh(rows_from(part), known, weighting, norm=norm).to_scipy() for part in parts
     )
 
 
-def _labelled(name: str, vectors: Any, labels: tuple[Any, Any]) -> Problem:
+def labelled(name: str, vectors: Any, labels: tuple[Any, Any]) -> Problem:
     """Without labels and words that no training document has."""
     Y, Y_test = (csr_matrix(each, dtype=np.float64) for each in labels)
-    X, X_test = (csr_matrix(each, dtype=np.float32) for each in vectors)
+    X, X_test, said = (csr_matrix(each, dtype=np.float32) for each in vectors)
     used = np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1]))
     words = np.flatnonzero(np.bincount(X.indices, minlength=X.shape[1]))
-    Y, Y_test, X, X_test = Y[:, used], Y_test[:, used], X[:, words], X_test[:, words]
+    Y, Y_test = Y[:, used], Y_test[:, used]
+    X, X_test, said = X[:, words], X_test[:, words], said[:, words]
     for each in (Y, Y_test):
         each.data[:] = 1.0
     tested = np.flatnonzero(np.diff(Y_test.indptr))
-    return Problem(name, X, Y, X_test[tested], Y_test[tested])
+    return Problem(name, X, Y, X_test[tested], Y_test[tested], used, said)
 
 
 def measured(scores: np.ndarray, Y: csr_matrix) -> dict[str, float]:
@@ -298,24 +331,56 @@ def row_of(task: Problem, contestant: str, fit: Fit, **facts: Any) -> dict[str, 
     return row | found
 
 
-def contest(task: Problem, *, grids: bool = True) -> Iterator[dict[str, Any]]:
-    """Every contestant on one set."""
+def contest(
+    task: Problem, *, grids: bool = True, against: list[str] | None = None
+) -> Iterator[dict[str, Any]]:
+    """Every contestant on one set; or ours and the peers named."""
     cm.PreferenceRanker().fit(task.X[:20], task.Y[:20])  # kernels compiled
     yield row_of(task, "Classmark", ours())
     for name, (make, parameter, values) in peers().items():
-        yield row_of(task, name, peer(make))
-        if not grids:
+        if against and name not in against:
             continue
-        started = time.process_time()
-        value = best_of_grid(task, make, parameter, values)
-        spent = time.process_time() - started
-        fit = peer(make, **{parameter: value})
-        facts = {parameter: value, "grid_seconds": spent}
-        yield row_of(task, f"{name}, grid", fit, **facts)
+        yield row_of(task, name, peer(make))
+        if grids:
+            yield with_grid(task, name, make, parameter, values)
+
+
+def with_grid(
+    task: Problem,
+    name: str,
+    make: Callable[..., Any],
+    parameter: str,
+    values: tuple[float, ...],
+) -> dict[str, Any]:
+    """A learner with the best of its grid."""
+    started = time.process_time()
+    value = best_of_grid(task, make, parameter, values)
+    spent = time.process_time() - started
+    fit = peer(make, **{parameter: value})
+    facts = {parameter: value, "grid_seconds": spent}
+    return row_of(task, f"{name}, grid", fit, **facts)
+
+
+def explore(task: Problem, losses: list[str] | None) -> Iterator[dict[str, Any]]:
+    """LinearSVC with its grid, every setting tried, and ``auto`` on one set.
+
+    losses : None, or the only ones tried, beside nothing else.
+    """
+    if not losses:
+        yield with_grid(task, "LinearSVC", *peers()["LinearSVC"])
+    for setting in tried_settings():
+        if not losses or setting["loss"] in losses:
+            yield explored(task, setting)
+    if not losses:
+        yield row_of(task, AUTO, ours())
 
 
 def tried_settings() -> Iterator[dict[str, Any]]:
-    """What ``explore`` tries; price : of all groups of a label of a document."""
+    """What ``explore`` tries; price : of all groups of a label of a document.
+
+    A prior is for sets with 1.5 labels a document or more; others have none, nor has
+    the loss svm, which learns a threshold for each label.
+    """
     tried = [
         ("dom", *each) for each in product((0.1, 0.3, 1.0), (0, 5), (0, 0.3), (0,))
     ]
@@ -325,6 +390,11 @@ def tried_settings() -> Iterator[dict[str, Any]]:
     ]
     tried += [("dom", 0.3, 3.0, 0, 2.0), ("dme", 1.0, 5, 0.3, 0)]
     tried += [("dis", 1.0, *each) for each in ((0, 0.3, 0), (5, 0.3, 0), (5, 0.3, 2.0))]
+    tried += [
+        (loss, price, 3.0, 0.3, 2.0)
+        for loss, price in product(("svm", "dme"), (0.03, 0.1, 0.3, 1.0))
+    ]
+    tried += [("svm", price, 5, 0, 0) for price in (0.1, 0.3, 1.0)]
     for setting in tried:
         yield dict(zip(SETTING, setting, strict=True))
 
@@ -337,10 +407,57 @@ def explored(task: Problem, setting: dict[str, Any]) -> dict[str, Any]:
         others = Y.shape[1] - own
         share = {"dis": 1 / others, "dme": own / others}.get(setting["loss"], 1.0)
         how = {name: setting[name] or None for name in SETTING if name != "price"}
+        if own < SEVERAL or setting["loss"] == "svm":
+            how["prior"] = None
         ranker = cm.PreferenceRanker(**how, C=setting["price"] * share, tol=1e-2)
         return ranker.fit(X, Y).decision_function
 
-    return row_of(task, "ours", fit, **setting)
+    return row_of(task, OURS, fit, **setting)
+
+
+Precision = dict[str, float]  # AvgP by set
+
+
+def precision_of(rows: list[dict[str, Any]], contestant: str) -> Precision:
+    """AvgP of a contestant on each set."""
+    mine = (row for row in rows if row["contestant"] == contestant)
+    return {row["set"]: row["average_precision"] for row in mine}
+
+
+def settings_of(rows: list[dict[str, Any]]) -> dict[str, Precision]:
+    """AvgP of each setting explored on each set."""
+    by: dict[str, Precision] = {}
+    for row in rows:
+        if row["contestant"] == OURS:
+            setting = ", ".join(f"{name} {row[name]}" for name in SETTING)
+            by.setdefault(setting, {})[row["set"]] = row["average_precision"]
+    return by
+
+
+def table_of_settings(rows: list[dict[str, Any]]) -> str:
+    """LinearSVC with its grid, the best settings for all sets, auto, the best for each.
+
+    What is best for each set is so on its test documents: no choice can count on it.
+    """
+    sets = list(dict.fromkeys(row["set"] for row in rows))
+    by = settings_of(rows)
+    ranked = sorted(by, key=lambda one: -sum(by[one].values()))
+    best = {each: max(own[each] for own in by.values()) for each in sets}
+    lines = {"LinearSVC, grid": precision_of(rows, "LinearSVC, grid")}
+    lines |= {one: by[one] for one in ranked[:SHOWN]}
+    lines |= {f"`{AUTO}`": precision_of(rows, AUTO)}
+    lines |= {f"the best of {len(by)} for each set": best}
+    lines = {name: own for name, own in lines.items() if own}
+    head = " | ".join(("setting", *sets, "mean"))
+    return "\n".join(
+        [f"| {head} |", "|---" * (len(sets) + 2) + "|"]
+        + [
+            f"| {name} | "
+            + " | ".join(f"{own[each]:.3f}" for each in sets)
+            + f" | {np.mean([own[each] for each in sets]):.4f} |"
+            for name, own in lines.items()
+        ]
+    )
 
 
 def choose(rows: list[dict[str, Any]]) -> str:
@@ -349,13 +466,7 @@ def choose(rows: list[dict[str, Any]]) -> str:
     Best is the highest mean AvgP. A set left out has had no say in its setting.
     """
     sets = list(dict.fromkeys(row["set"] for row in rows))
-    by: dict[str, dict[str, float]] = {}
-    auto = {r["set"]: r["average_precision"] for r in rows if r["contestant"] == AUTO}
-    for row in rows:
-        if row["contestant"] == AUTO:
-            continue
-        setting = ", ".join(f"{name} {row[name]}" for name in SETTING)
-        by.setdefault(setting, {})[row["set"]] = row["average_precision"]
+    auto, by = precision_of(rows, AUTO), settings_of(rows)
 
     def best(judges: list[str]) -> str:
         return max(by, key=lambda one: sum(by[one][each] for each in judges))
@@ -407,6 +518,9 @@ def main() -> None:
     parser.add_argument("part", choices=["explore", "choose", "design", "judge"])
     parser.add_argument("--sets", nargs="*", help="only those whose name begins so")
     parser.add_argument("--no-grids", action="store_true")
+    parser.add_argument("--against", nargs="*", help="only these peers")
+    parser.add_argument("--losses", nargs="*", help="of explore: only these")
+    parser.add_argument("--learned", type=int, default=LEARNED, help="documents")
     parser.add_argument("--tried", type=Path, help="of choose: what explore wrote")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
@@ -420,17 +534,15 @@ def main() -> None:
             f"{name} {split}".startswith(s) for s in options.sets
         ):
             continue
-        task = problem(name, split)
+        task = problem(name, split, learned=options.learned)
         print(f"{task.name}: {json.dumps(task.shape)}", file=sys.stderr, flush=True)
         if options.part == "explore":
-            rows += [explored(task, setting) for setting in tried_settings()]
-            rows.append(row_of(task, AUTO, ours()))
+            rows += explore(task, options.losses)
         else:
-            rows += contest(task, grids=not options.no_grids)
+            rows += contest(task, grids=not options.no_grids, against=options.against)
         if options.json:
             options.json.write_text(json.dumps(rows, indent=1) + "\n")
-    if options.part != "explore":
-        print(table(rows))
+    print(table_of_settings(rows) if options.part == "explore" else table(rows))
 
 
 if __name__ == "__main__":

@@ -41,11 +41,15 @@ class FewTask(NamedTuple):
     cut: int
 
 
+def loaded(name: str) -> Dataset:
+    """A set with its split; of the Debian packages 8,000."""
+    dataset = cm.datasets.load(name, split=SPLITS.get(name))
+    return some_packages(dataset) if name == "debian-debtags" else dataset
+
+
 def cut_set(name: str) -> Dataset:
     """A set with some training documents of each topic, drawn once."""
-    dataset = cm.datasets.load(name, split=SPLITS.get(name))
-    if name == "debian-debtags":
-        dataset = some_packages(dataset)
+    dataset = loaded(name)
     parts = (dataset.train, dataset.test)
     counts = [Counter(label for own in p.labels for label in own) for p in parts]
     chance, chosen = np.random.default_rng(0), set()
@@ -55,6 +59,11 @@ def cut_set(name: str) -> Dataset:
             drawn = chance.choice(mine, min(PER_TOPIC, len(mine)), replace=False)
             chosen.update(drawn.tolist())
     return replace(dataset, train=picked(dataset.train, sorted(chosen)))
+
+
+def set_named(name: str) -> Dataset:
+    """A set to learn all categories of: 20 Newsgroups cut, the others as they are."""
+    return cut_set(name) if name == "20newsgroups-bydate" else loaded(name)
 
 
 def some_packages(dataset: Dataset) -> Dataset:

@@ -2,10 +2,10 @@
 
 Run with ``CLASSMARK_DATA=DIR python benchmarks/meaning_weights.py [--model FOLDER]
 [--vectors FOLDER] [--sets NAMES] [--draws 2]``. No test document is read. For each set
-and source, at each weight: ``ranked``, AvgP of all categories by the preference ranker
-from Rocchio, three folds of at most 3,000 documents; and MAP of ``auto`` from 1, 3, 5
-and 10 examples of 15 topics, one half of the documents giving the examples and the
-other being the collection. The last lines are the means over the sets.
+and source, at each weight: ``ranked``, AvgP of all categories by
+``PreferenceRanker()``, three folds of at most 3,000 documents; and MAP of ``auto`` from
+1, 3, 5 and 10 examples of 15 topics, one half of the documents giving the examples and
+the other being the collection. The last lines are the means over the sets.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from bench_meaning import RANKERS, sources_from
-from meaning_few import SETS, SPLITS, cut_set, picked, some_packages
+from bench_meaning import sources_from
+from meaning_few import SETS, picked, set_named
 
 import classmark as cm
 from classmark.arrays import take
@@ -37,12 +37,7 @@ LEAST = (10, 5)  # documents of a topic, in either half
 
 def training_set(name: str) -> Dataset:
     """The training documents of a set that have labels, 3,000 of them at most."""
-    if name == "20newsgroups-bydate":
-        dataset = cut_set(name)
-    else:
-        dataset = cm.datasets.load(name, split=SPLITS.get(name))
-        if name == "debian-debtags":
-            dataset = some_packages(dataset)
+    dataset = set_named(name)
     labelled = np.flatnonzero([bool(own) for own in dataset.train.labels])
     if len(labelled) > MOST:
         chance = np.random.default_rng(0)
@@ -74,9 +69,8 @@ def measured(dataset: Dataset, source: cm.MeaningSource, draws: int) -> np.ndarr
         scaled = rescaled(rows, first, other / weight)
         precisions = []
         for learn, out in folds(len(texts), 3):
-            ranker = RANKERS["plm, from Rocchio"].fit(
-                take(scaled, learn), take(labels, learn)
-            )
+            ranker = cm.PreferenceRanker()
+            ranker.fit(take(scaled, learn), take(labels, learn))
             scores = ranker.decision_function(take(scaled, out))
             right = category_ranking(scores, take(labels, out))
             precisions.append(right["average_precision"])

@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from defaults import DESIGN, JUDGE, LEARNED, TESTED, _labelled, measured
+from defaults import DESIGN, JUDGE, LEARNED, TESTED, labelled, measured
 from scipy.sparse import csr_matrix, hstack
 
 import classmark as cm
@@ -271,7 +271,7 @@ def row_of(name: str, texts: list[Any], labels: Any, variant: str) -> dict[str, 
     """One variant on one set."""
     started = time.process_time()
     X, X_test = vectors(VARIANTS[variant], name, texts)
-    task = _labelled(name, (X, X_test), labels)
+    task = labelled(name, (X, X_test, X[:0]), labels)
     weighed = time.process_time()
     ranker = cm.PreferenceRanker().fit(task.X, task.Y)
     trained = time.process_time()

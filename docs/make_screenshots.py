@@ -22,6 +22,7 @@ PICTURES = Path(__file__).parent / "pictures"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
 PROGRAM = str(Path(sys.executable).with_name("classmark"))
 DECIDED = 36
+READY = 120_000  # milliseconds that a server may take to begin
 ADDRESSES = {
     "inbox": "/inbox",
     "taxonomy": "/taxonomy?at=nature.animals.insects",
@@ -33,46 +34,59 @@ ADDRESSES = {
 
 
 @contextmanager
-def served() -> Iterator[str]:
-    """The demo project, trained, indexed and served; its address."""
+def made() -> Iterator[Path]:
+    """A folder of projects: the demo, trained and indexed, and two others."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "library"
         for words in (
             ["demo", "--no-serve", "--dir", str(folder)],
             ["index", "--project", str(folder)],
+            ["projects", "new", place, "letters", "--title", "Letters to the editor"],
+            ["projects", "new", place, "maps", "--title", "Maps, 1890–1914"],
+            ["projects", "archive", place, "maps"],
         ):
             subprocess.run([PROGRAM, *words], check=True, stdout=subprocess.DEVNULL)  # noqa: S603 (our own)
-        command = [PROGRAM, "serve", str(folder), "--port", "0"]
-        env = os.environ | {"CLASSMARK_USER": "ada"}
-        with subprocess.Popen(  # noqa: S603 (our own)
-            command, stdout=subprocess.PIPE, text=True, env=env
-        ) as process:
-            line = process.stdout.readline() if process.stdout else ""
-            found = re.search(r"http\S+", line)
-            if found is None:
-                sys.exit(f"the server said {line!r} instead of its address")
-            try:
-                yield found[0]
-            finally:
-                process.terminate()
+        yield Path(place)
+
+
+@contextmanager
+def served(*words: str) -> Iterator[str]:
+    """What ``classmark serve`` serves; its address."""
+    command = [PROGRAM, "serve", *words, "--port", "0"]
+    env = os.environ | {"CLASSMARK_USER": "ada"}
+    with subprocess.Popen(  # noqa: S603 (our own)
+        command, stdout=subprocess.PIPE, text=True, env=env
+    ) as process:
+        line = process.stdout.readline() if process.stdout else ""
+        found = re.search(r"http\S+", line)
+        if found is None:
+            sys.exit(f"the server said {line!r} instead of its address")
+        try:
+            yield found[0]
+        finally:
+            process.terminate()
 
 
 def decide_some(page: Any) -> None:
     """Decide as an expert would, mostly as suggested; one document is left unsure."""
+    page.set_default_timeout(READY)
     for number in range(DECIDED):
-        page.keyboard.press("?" if number == 5 else "2" if number % 4 == 3 else "1")
+        before = page.locator("[data-decide]").get_attribute("data-document")
+        page.keyboard.press("l" if number == 5 else "2" if number % 4 == 3 else "1")
         if number != 5:
             page.keyboard.press("Enter")
-        page.wait_for_timeout(400)
+        page.locator(f"[data-decide]:not([data-document='{before}'])").wait_for()
 
 
 def walk(page: Any) -> Iterator[str]:
     """Go from page to page; each name is a picture to take."""
+    page.locator("li.choice.focused").wait_for(timeout=READY)
     page.wait_for_timeout(1500)
     yield "decide"
     for key in ("1", "/", "c", "o", "a"):
         page.keyboard.press(key)
-    page.wait_for_timeout(600)
+    page.locator("#found [role=option]").first.wait_for(timeout=READY)
+    page.wait_for_timeout(2000)
     yield "decide-search"
     for key in ("Escape", "1"):
         page.keyboard.press(key)
@@ -109,16 +123,26 @@ def main() -> None:
     if where is None:
         sys.exit("no Chromium in PATH: install one, then run this again")
     PICTURES.mkdir(exist_ok=True)
-    with served() as address, sync_playwright() as driver:
+    with made() as folder, sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=where, args=FLAGS)
-        base, _, _ = address.partition("/enter")
-        view = {"width": 1366, "height": 768}
-        page = browser.new_page(viewport=view, base_url=base)
-        page.goto(address)
-        page.wait_for_url(f"{base}/decide**")
-        for name in walk(page):
-            page.screenshot(path=str(PICTURES / f"{name}.png"))
+        with served(str(folder / "library")) as address:
+            page = entered(browser, address, "decide")
+            for name in walk(page):
+                page.screenshot(path=str(PICTURES / f"{name}.png"))
+        with served(str(folder), "--projects") as address:
+            page = entered(browser, address, "projects")
+            page.screenshot(path=str(PICTURES / "projects.png"))
         browser.close()
+
+
+def entered(browser: Any, address: str, first: str) -> Any:
+    """A page of the workbench that one comes in at."""
+    base, _, _ = address.partition("/enter")
+    view = {"width": 1366, "height": 768}
+    page = browser.new_page(viewport=view, base_url=base)
+    page.goto(address)
+    page.wait_for_url(f"{base}/{first}**")
+    return page
 
 
 if __name__ == "__main__":

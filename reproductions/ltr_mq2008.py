@@ -103,7 +103,9 @@ def learners() -> dict[str, tuple[QueryRanker, Grid]]:
     }
     if LambdaMART.installed():
         grid = {"num_leaves": (4, 15), "n_estimators": (50, 150, 400)}
-        found["LambdaMART"] = (LambdaMART(), grid)
+        fixed = {"learning_rate": 0.05, "min_data_in_leaf": 30}
+        trees = LambdaMART(**fixed, lambdarank_truncation_level=15)
+        found["LambdaMART"] = (trees, grid)
     return found
 
 

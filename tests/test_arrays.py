@@ -1,5 +1,7 @@
 """Arrays that grow keep what they hold; Rows do what scipy does slowly and surely."""
 
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,9 +9,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from classmark.arrays import (
+    BLOCK,
     Growing,
     beside,
     dense_tail,
+    distinct,
     keep_columns,
     rows_from,
     stack,
@@ -86,6 +90,14 @@ def test_rows_beside_fewer_rows_are_refused():
         beside(rows_from([[1.0], [2.0]]), rows_from([[1.0]]))
 
 
+def test_take_in_several_runs_is_indexing():
+    X = sparse.random_array((300, 1000), density=0.4, format="csr", rng=0)
+    which = np.random.default_rng(0).integers(0, 300, 900)
+    taken = take(rows_from(X), which)
+    assert taken.nnz > 4 * BLOCK
+    assert (taken.to_scipy() != X[which]).nnz == 0
+
+
 def test_take_by_mask():
     rows = rows_from([[1.0], [2.0], [3.0]])
     assert take(rows, np.array([True, False, True])).values.tolist() == [1.0, 3.0]
@@ -143,3 +155,27 @@ def test_a_dense_tail_is_that_of_most_rows():
     assert dense_tail(rows_from(X)) == 70
     assert dense_tail(rows_from(X[:, :60])) == 0
     assert dense_tail(rows_from(X[:0])) == 0
+
+
+def test_different_values_are_those_of_a_set():
+    rng = np.random.default_rng(0)
+    for size in (0, 1, 50):
+        values = rng.integers(9, size=size)
+        assert distinct(values).tolist() == sorted(set(values.tolist()))
+    assert distinct(np.array([[2, 1], [1, 2]], np.uint32)).dtype == np.uint32
+
+
+def test_different_values_of_many_take_the_time_of_sorting():
+    values = np.arange(200_000) * 344_899 + np.arange(200_000) % 20_000
+    twice = np.append(values, values)
+
+    def quickest(work):
+        times = []
+        for _ in range(3):
+            began = time.process_time()
+            work()
+            times.append(time.process_time() - began)
+        return min(times)
+
+    sorting = quickest(lambda: np.sort(twice, kind="stable"))
+    assert quickest(lambda: distinct(twice)) < 5 * sorting + 0.02

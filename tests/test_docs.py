@@ -4,6 +4,8 @@ import importlib.util
 import re
 from pathlib import Path
 
+import pytest
+
 DOCS = Path(__file__).parent.parent / "docs"
 
 
@@ -29,6 +31,14 @@ def test_every_reader_is_documented_with_its_test_file():
     page = (DOCS / "formats.md").read_text()
     missing = [name for name in READERS if f"`{name}`" not in page]
     assert not missing
+
+
+def test_every_tutorial_is_linked_and_its_page_is_in_the_manual():
+    page = (DOCS / "tutorials.md").read_text()
+    linked = set(re.findall(r"\]\((tutorials/[\w-]+\.ipynb)\)", page))
+    assert linked == {f"tutorials/{path.name}" for path in DOCS.glob("tutorials/*")}
+    assert "\ntutorials\n" in (DOCS / "index.md").read_text()
+    assert "docs/tutorials.md" in (DOCS.parent / "README.md").read_text()
 
 
 def test_pages_link_only_to_pages_that_exist():
@@ -128,3 +138,40 @@ def test_commands_of_the_five_documents_have_the_options_shown():
             assert not word.startswith("--") or word in options, (place, word)
         if command.name == "reproduce":
             assert words[0] in PAPERS, place
+
+
+OF_THE_WORKBENCH = (
+    "desk engineer finding history importing inbox like owner pages projects "
+    "researcher review search workbench"
+)
+
+
+def names_of_buttons(page):
+    """What is in bold within a line, or in italics, and begins with a capital.
+
+    What ends with a point begins a paragraph; an arrow leads from page to page.
+    """
+    text = re.sub(r"```.*?```", "", page, flags=re.DOTALL)
+    bold = r"(?<=[^\n*-] )\*\*([A-Z][^*\n]{1,60})\*\*(?!\*)"
+    italic = r"(?<!\*)\*([A-Z][^*\n]{1,60})\*(?!\*)"
+    named = re.findall(bold, text) + re.findall(italic, text)
+    parts = [part.strip(" …") for name in named for part in name.split("→")]
+    return [part for part in parts if part[-1] not in ".?"]
+
+
+@pytest.mark.needs("babel")
+def test_buttons_that_the_manual_names_are_on_the_pages():
+    from babel.messages.pofile import read_po
+
+    template = ROOT / "src" / "classmark" / "locale" / "classmark.pot"
+    with template.open("rb") as file:
+        texts = {m.id if isinstance(m.id, str) else m.id[0] for m in read_po(file)}
+    texts |= {text.partition(" <")[0].removesuffix(" …") for text in texts}
+    named = [
+        (name, page)
+        for page in OF_THE_WORKBENCH.split()
+        for name in names_of_buttons((DOCS / f"{page}.md").read_text())
+    ]
+    assert len(named) > 50
+    missing = [pair for pair in named if pair[0] not in texts]
+    assert not missing

@@ -16,6 +16,7 @@ from classmark.storage import (
     open_folder,
     pack_strings,
     save,
+    unchecked,
     unpack_strings,
 )
 
@@ -53,6 +54,26 @@ def test_every_flipped_byte_is_noticed(saved):
                 open_folder(saved, FORMAT, 1)
         path.write_bytes(whole)
     assert open_folder(saved, FORMAT, 1).version == 1
+
+
+def test_large_files_may_be_compared_with_their_checksums_later(saved, monkeypatch):
+    monkeypatch.setattr("classmark.storage.LARGE", 1)
+    path = saved / "a.npy"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 0xFF]))
+    with pytest.raises(DamagedFolder):
+        open_folder(saved, FORMAT, 1)
+    with unchecked() as files:
+        open_folder(saved, FORMAT, 1)
+    assert path in {file.path for file in files}
+    with pytest.raises(DamagedFolder, match="checksum"):
+        [file.check() for file in files]
+    path.write_bytes(whole[:-1])
+    with unchecked(), pytest.raises(DamagedFolder, match="checksum"):
+        open_folder(saved, FORMAT, 1)
+    path.write_bytes(whole)
+    for file in files:
+        file.check()
 
 
 @pytest.mark.parametrize("name", ["a.npy", "manifest.json"])

@@ -13,6 +13,7 @@ from classmark.corpus.power_laws import HeapsLaw as HeapsLaw
 from classmark.corpus.power_laws import PowerLaw as PowerLaw
 from classmark.corpus.power_laws import VocabularyLaws as VocabularyLaws
 from classmark.corpus.power_laws import vocabulary_laws as vocabulary_laws
+from classmark.corpus.runs import CharacterRuns as CharacterRuns
 from classmark.examples.query import ExampleQuery as ExampleQuery
 from classmark.examples.screening import Screening as Screening
 from classmark.examples.screening import ScreeningAnswer as ScreeningAnswer
@@ -101,16 +102,18 @@ from classmark.preferences.labels import number_labels as number_labels
 from classmark.problems import Mistake as Mistake
 from classmark.rankers.auto import PreferenceSetting as PreferenceSetting
 from classmark.rankers.calibration import Calibrator as Calibrator
+from classmark.rankers.ensemble import EnsembleRanker as EnsembleRanker
 from classmark.rankers.linear import Evidence as Evidence
 from classmark.rankers.linear import LinearRanker as LinearRanker
 from classmark.rankers.linear import LogLinearRanker as LogLinearRanker
 from classmark.rankers.linear import Rocchio as Rocchio
+from classmark.rankers.linear import Standing as Standing
+from classmark.rankers.live_text_ranker import LiveTextRanker as LiveTextRanker
 from classmark.rankers.online import MMP as MMP
 from classmark.rankers.online import CategoryPerceptron as CategoryPerceptron
 from classmark.rankers.preference import PreferenceRanker as PreferenceRanker
 from classmark.rankers.reasons import SentencePart as SentencePart
 from classmark.rankers.reasons import sentence_parts as sentence_parts
-from classmark.rankers.text_ranker import LiveTextRanker as LiveTextRanker
 from classmark.rankers.text_ranker import ScoreParts as ScoreParts
 from classmark.rankers.text_ranker import Suggestion as Suggestion
 from classmark.rankers.text_ranker import TextRanker as TextRanker

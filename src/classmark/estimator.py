@@ -22,8 +22,12 @@ from typing import (
     dataclass_transform,
 )
 
-from classmark.problems import Mistake
+import numpy as np
 
+from classmark.arrays import Array, Rows, rows_from
+from classmark.problems import Mistake, not_fitted
+
+INPUT = {"n_features_in_", "feature_names_in_", "classes_"}  # not yet learned
 TINY = 1e-6  # an objective below counts as this much in a relative gap
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -95,8 +99,39 @@ def parameters(**old_names: str) -> Callable[[type[T]], type[T]]:
     return with_constructor
 
 
+def column_names(X: Any) -> Array | None:
+    """The names of a data frame's columns; None where there are none, or numbers."""
+    names = getattr(X, "columns", None) if hasattr(X, "__array__") else None
+    if names is None or not all(isinstance(name, str) for name in names):
+        return None
+    return np.array(list(names), object)
+
+
+def require_names(before: Array | None, now: Array | None) -> None:
+    """Refuse columns of other names, or in another order, than those learned from."""
+    if before is None or now is None or np.array_equal(before, now):
+        return
+    unseen, missing = sorted({*now} - {*before}), sorted({*before} - {*now})
+    texts = ["The feature names should match those that were passed during fit."]
+    for title, names in (
+        ("Feature names unseen at fit time:", unseen),
+        ("Feature names seen at fit time, yet now missing:", missing),
+    ):
+        if names:
+            texts += [title, *(f"- {name}" for name in names[:NAMED])]
+            texts += ["- ..."] * (len(names) > NAMED)
+    if not unseen and not missing:
+        texts += ["Feature names must be in the same order as they were in fit."]
+    raise Mistake("\n".join(texts) + "\n")
+
+
+NAMED = 5  # of many columns that differ
+
+
 class Estimator:
     """Parameters that can be listed, set, cloned and printed.
+
+    After ``fit``: n_features_in_ and, of data frames, feature_names_in_.
 
     >>> class Shift(Estimator):
     ...     def __init__(self, by=1.0):
@@ -107,11 +142,20 @@ class Estimator:
     {'by': 3.0}
     """
 
-    #: What scikit-learn shall take it for: "classifier", "transformer" or None.
+    #: What scikit-learn shall take it for: "classifier", "clusterer", "transformer".
     _kind: ClassVar[str | None] = None
     #: Whether ``fit`` takes texts instead of a matrix; whether it needs a ``y``.
     _takes_text: ClassVar[bool] = False
     _needs_y: ClassVar[bool] = False
+    #: Whether a classifier takes several labels for a document, as an indicator.
+    _multi_label: ClassVar[bool] = False
+    #: Whether values below 0 are refused.
+    _positive_only: ClassVar[bool] = False
+    #: Whether it learns little of data that are no words, as scikit-learn's samples.
+    _poor_score: ClassVar[bool] = False
+
+    n_features_in_: int
+    feature_names_in_: Array
 
     @classmethod
     def _defaults(cls) -> dict[str, Any]:
@@ -171,6 +215,8 @@ class Estimator:
             new = name if name.startswith("_") else self._present_name(name)
             if new == name:
                 kind = type(self).__name__
+                if hasattr(type(self), name) and name.endswith("_"):
+                    self._require_fitted()
                 raise AttributeError(f"{kind!r} object has no attribute {name!r}")
             return getattr(self, new)
 
@@ -185,13 +231,48 @@ class Estimator:
     def __sklearn_is_fitted__(self) -> bool:
         """Whether ``fit`` has left anything behind."""
         return any(
-            name.endswith("_") and not name.startswith("_") for name in vars(self)
+            name.endswith("_") and not name.startswith("_") and name not in INPUT
+            for name in vars(self)
         )
 
     def _require_fitted(self) -> None:
-        """Raise a ``Mistake`` when ``fit`` has not been called."""
+        """Raise ``NotFitted``, a ``Mistake``, when ``fit`` has not been called."""
         if not self.__sklearn_is_fitted__():
-            raise Mistake(f"this {type(self).__name__} is not fitted: call fit first")
+            raise not_fitted(type(self).__name__)
+
+    def _taught_rows(self, X: Any, least: int = 1, name: str = "X") -> Rows:
+        """The documents to learn from, ``least`` of them; their features are noted.
+
+        name : what the caller's parameter is called;
+        n_features_in_;  feature_names_in_ : of a data frame whose columns have names.
+        """
+        rows, names = rows_from(X, name=name), column_names(X)
+        for count, what in zip(rows.shape, ("sample", "feature"), strict=True):
+            if count < least and not isinstance(X, Rows):
+                raise Mistake(
+                    f"{name} has 0 {what}(s) (shape={rows.shape}) while a minimum of 1 "
+                    "is required: give documents to learn from"
+                )
+        self.n_features_in_ = rows.width
+        vars(self).pop("feature_names_in_", None)
+        if names is not None:
+            self.feature_names_in_ = names
+        return rows
+
+    def _rows_as_taught(self, X: Any, width: int | None = None) -> Rows:
+        """Documents to answer about, with the features that were learned from.
+
+        width : how many that are, by default ``n_features_in_``.
+        """
+        self._require_fitted()
+        require_names(vars(self).get("feature_names_in_"), column_names(X))
+        rows, width = rows_from(X), self.n_features_in_ if width is None else width
+        if rows.width != width:
+            raise Mistake(
+                f"X has {rows.width} features, but {type(self).__name__} is expecting "
+                f"{width} features as input: use the vectorizer it was fitted with"
+            )
+        return rows
 
     def __sklearn_tags__(self) -> Any:
         """Say to scikit-learn (1.6 or later, which alone asks) what this is."""
@@ -204,14 +285,16 @@ class Estimator:
         )
 
         is_classifier = self._kind == "classifier"
+        kinds = {"multi_label": self._multi_label, "poor_score": self._poor_score}
         return Tags(
-            estimator_type="classifier" if is_classifier else None,
+            estimator_type=None if self._kind == "transformer" else self._kind,
             target_tags=TargetTags(required=self._needs_y),
             transformer_tags=TransformerTags() if self._kind == "transformer" else None,
-            classifier_tags=ClassifierTags(multi_label=True) if is_classifier else None,
+            classifier_tags=ClassifierTags(**kinds) if is_classifier else None,
             input_tags=InputTags(
                 two_d_array=not self._takes_text,
                 sparse=not self._takes_text,
+                positive_only=self._positive_only,
                 string=self._takes_text,
             ),
         )

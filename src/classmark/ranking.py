@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from classmark.arrays import Array, Ints
+from classmark.arrays import Array, Floats, Ints
 from classmark.problems import Mistake
 
 BLOCK = 1 << 22  # scores looked at together: what `top` needs in memory beside them
@@ -74,6 +74,16 @@ def order(scores: ArrayLike) -> Ints:
     [1, 2, 3, 0]
     """
     return np.argsort(-numbers(scores), axis=-1, kind="stable")
+
+
+def rank_of(scores: Floats, item: int) -> int:
+    """The place of an item, best first from 1: ties by number.
+
+    >>> rank_of(np.array([2.0, 5.0, 2.0]), 2)
+    3
+    """
+    score = scores[item]
+    return 1 + int((scores > score).sum() + (scores[:item] == score).sum())
 
 
 def top(scores: ArrayLike, k: int) -> Ints:

@@ -23,7 +23,7 @@ from __future__ import annotations
 import csv
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from importlib.resources import files
@@ -250,6 +250,28 @@ def lemmas(tokens: list[str], language: str) -> list[str]:
         raise MissingExtra("Lemmas", "lemmas") from error
     code = _LEMMA_CODES[language]
     return [fold(lemmatize(token, code)) if token else "" for token in tokens]
+
+
+def detect_languages(text: str, codes: Sequence[str]) -> list[tuple[str | None, float]]:
+    """Which of some languages a text is in, the surest first; None: another one.
+
+    The share of the words that are known in each, by simplemma's lists. Text without a
+    known word is in another language, for sure.
+
+    >>> detect_languages("the bees and the hives", ["fi", "en"])[0]
+    ('en', 1.0)
+    """
+    try:
+        from simplemma import langdetect
+    except ImportError as error:
+        raise MissingExtra("Telling languages apart", "lemmas") from error
+    try:
+        shares = langdetect(text, tuple(codes))
+    except ValueError as error:
+        raise Mistake(
+            f"a language of {', '.join(codes)} is not known: give codes such as en, fi"
+        ) from error
+    return [(None if code == "unk" else code, share) for code, share in shares]
 
 
 @cache
@@ -481,19 +503,47 @@ OTHER = "other"  # a language without a stemmer
 def usual_analyzer(language: str) -> Analyzer:
     """The analyzer for texts in a language; words as they are for any "other".
 
+    language : its English name, or its code.
+
     >>> print(usual_analyzer("finnish"))
     words|lower|stop(finnish)|snowball(finnish)
+    >>> usual_analyzer("fi") == usual_analyzer("finnish")
+    True
     >>> print(usual_analyzer("other"))
     words|lower
     """
     if language == OTHER:
         return Analyzer(stop=False, stem=False)
+    codes = {code: name for name, code in CODES.items() if name in languages()}
+    language = codes.get(language, language)
     if language not in languages():
         raise Mistake(
             f"language {language!r} has no stemmer: choose one of "
             f"{', '.join(languages())}, or {OTHER} for words as they are"
         )
     return Analyzer(language)
+
+
+CODES = {
+    "arabic": "ar", "armenian": "hy", "basque": "eu", "catalan": "ca", "czech": "cs",
+    "danish": "da", "dutch": "nl", "english": "en", "esperanto": "eo",
+    "estonian": "et", "finnish": "fi", "french": "fr", "german": "de", "greek": "el",
+    "hindi": "hi", "hungarian": "hu", "indonesian": "id", "irish": "ga",
+    "italian": "it", "lithuanian": "lt", "nepali": "ne", "norwegian": "no",
+    "persian": "fa", "polish": "pl", "porter": "en", "portuguese": "pt",
+    "romanian": "ro", "russian": "ru", "serbian": "sr", "sesotho": "st",
+    "spanish": "es", "swedish": "sv", "tamil": "ta", "turkish": "tr", "yiddish": "yi",
+}  # fmt: skip
+
+
+def language_code(analyzer: str) -> str:
+    """The code of the language that an analyzer is for; "" if it is for none.
+
+    >>> language_code("words|lower|stop(english)"), language_code("words|lower")
+    ('en', '')
+    """
+    names = re.findall(r"[a-z]+", analyzer.lower())
+    return next((CODES[name] for name in names if name in CODES), "")
 
 
 def analyzer_from(analyzer: Analyzer | str | None) -> Analyzer:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from classmark.arrays import Floats
 from classmark.problems import Mistake
 
 
@@ -54,6 +55,37 @@ def require_k(k: Any, item: str = "category") -> None:
         raise Mistake(f"k is {k!r}: ask for at least one {item}, a whole number")
 
 
+def numbers(values: Any, n: int, name: str, *, least: float = -np.inf) -> Floats:
+    """Take in one finite number for each of n rows, none below ``least``."""
+    array = np.asarray(values)
+    if array.dtype == object:
+        array = np.array(array.tolist())
+    if array.dtype.kind not in "biuf":
+        raise Mistake(f"{name} holds {array.dtype}: give one number for each row")
+    if array.shape != (n,):
+        raise Mistake(f"{name} has shape {array.shape}: give one number for {n} rows")
+    if not np.isfinite(array).all():
+        at = int(np.argmin(np.isfinite(array)))
+        raise Mistake(f"{name}, row {at}: {array[at]} is not finite: leave the row out")
+    array = array.astype(np.float64)
+    if (array < least).any():
+        at = int(np.argmax(array < least))
+        raise Mistake(f"{name}, row {at}: {array[at]} is below 0: give 0 or more")
+    return array
+
+
+def weights_of(sample_weight: Any, n: int) -> Floats:
+    """What each of n rows counts: (n,), 0 or more, not all of them 0.
+
+    >>> weights_of([1, 0], 2).tolist()
+    [1.0, 0.0]
+    """
+    weights = numbers(sample_weight, n, "sample_weight", least=0.0)
+    if not weights.any():
+        raise Mistake("sample_weight: all weights are zero: give one above 0")
+    return weights
+
+
 Seed = int | np.random.Generator | np.random.RandomState | None
 
 
@@ -92,3 +124,22 @@ def byte_size(size: str | float) -> int:
     if isinstance(size, str) and n_bytes == 0:
         raise Mistake(f"memory is {size!r}: give a size such as '512MB' or '2GB'")
     return n_bytes
+
+
+ROUNDED = 0.9995  # of a unit, from where three figures say the whole unit
+COUNTED = 999.5  # bytes, below which they are counted
+
+
+def bytes_text(size: float) -> str:
+    """A size in bytes as people read it.
+
+    >>> bytes_text(123_000_000_000), bytes_text(56)
+    ('123 GB', '56 bytes')
+    """
+    if size < COUNTED:
+        return f"{size:.0f} byte" + ("" if round(size) == 1 else "s")
+    for unit, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB")):
+        if size >= unit * ROUNDED:
+            figures = ",.0f" if size >= 100 * unit else ".3g"
+            return f"{size / unit:{figures}} {name}"
+    return f"{size / 1e3:.3g} kB"

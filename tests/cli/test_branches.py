@@ -17,12 +17,12 @@ def single(tmp_path):
 def test_one_category_is_reported_with_nothing_to_choose_between(run, single):
     code, out, _ = run("taxonomy", "report", "--project", single)
     assert code == 0
-    assert "nothing to choose between" in out
+    assert "nothing to compare" in out
 
 
 @pytest.mark.parametrize("policy", ["bound", "meta", "random"])
 def test_one_category_is_not_pruned_and_one_line_says_so(run, single, policy):
     code, _, err = run("taxonomy", "prune", "--policy", policy, "--project", single)
     assert code == 2
-    assert "nothing to choose between" in err
+    assert "nothing to prune" in err
     assert err.count("\n") == 1

@@ -55,7 +55,7 @@ def test_evaluate_shows_what_people_decide_by_and_the_rest_with_all(run, shelf):
     words = ("evaluate", "-p", shelf, "--folds", "2", "--learner", "rocchio")
     brief, full = run(*words)[1], run(*words, "--all")[1]
     assert "the top  precision    all are found  micro-F1  macro-F1  seconds" in brief
-    assert "8 more measures: --all or --json" in brief
+    assert "9 more measures: --all or --json" in brief
     assert "loss2" not in brief
     assert "loss2" in full
     assert "coverage: looked at until all are found, less 1" in full

@@ -111,7 +111,7 @@ def test_the_queue_is_shown(run, shelf):
         (["undo", "many"], "NUMBER"),
         (["undo"], "eve has nothing to undo"),
         (["history", "--document", "9"], "no document '9'"),
-        (["history", "-n", "0"], "at least one"),
+        (["history", "-n", "0"], "enter at least 1"),
         (["queue", "--order", "steep"], "uncertain, likely, random, similar"),
         (["queue"], "classmark train"),
         (["taxonomy", "add", "bees"], "already a category"),

@@ -81,3 +81,16 @@ def test_documents_are_added_deleted_listed_and_restored(run, shelf):
     assert run("document", "restore", "mill")[0] == 0
     code, _, problem = run("document", "delete", "none")
     assert (code, "there is no document 'none'" in problem) == (2, True)
+
+
+def test_the_row_of_the_columns_and_the_sheet_are_said(run, shelf):
+    rows = [["Loans"], ["1931"], ["id", "text"], ["x1", "wax"], ["x2", ""]]
+    (shelf / "own.xlsx").write_bytes(own_files.xlsx([["id", "text"], ["y", "z"]], rows))
+    code, out, _ = run("import", "own.xlsx", "--sheet", "more", "--header", "3")
+    assert code == 0
+    assert "column names in row 3; sheet more" in out
+    told = "rows with neither a title nor a text: 1 (line 5); --skip leaves them out"
+    assert told in out
+    assert ids(shelf) == {"x1", "x2"}
+    code, _, problem = run("import", "own.xlsx", "--header", "third")
+    assert (code, "the number of the row" in problem) == (2, True)

@@ -65,7 +65,11 @@ def test_a_search_finds_what_shares_no_word(shelf, tmp_path):
     assert sorted(found(again)) == ["2", "4"]
 
 
-def test_a_screening_reads_what_shares_no_word_first(shelf):
+def test_a_screening_reads_what_shares_no_word_first(shelf, tmp_path):
+    settings = tmp_path / "shelf" / "classmark.toml"  # words alone: nine short texts
+    text = settings.read_text()
+    assert "characters = 4" in text
+    settings.write_text(text.replace("characters = 4", "characters = 0"))
     shelf("meaning", "set", "static")
     shelf("screen", "start", "--examples", "1", "--name", "law", "--share", "0.01")
     shown = json.loads(shelf("screen", "next", "-k", "2", "--json"))

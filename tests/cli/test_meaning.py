@@ -6,8 +6,9 @@ import shutil
 import numpy as np
 import pytest
 
+from concepts import STATIC, use_concepts
 from meaning.tiny_models import TABLE, write_safetensors, write_tokenizer
-from projects import new_project
+from projects import new_parish, new_project
 
 pytestmark = pytest.mark.needs("tokenizers")
 DOCUMENTS = [
@@ -97,6 +98,16 @@ def test_without_its_folder_a_model_refuses_new_texts_with_the_remedy(
         2,
         True,
     )
+
+
+def test_a_suggestion_asks_for_a_vector_once(run, monkeypatch, tmp_path):
+    source = use_concepts(monkeypatch)
+    folder = new_parish(tmp_path / "parish", meaning=STATIC)
+    for words in (("--text", "a new text"), ("--text", "another", "--why")):
+        code, _, err = run("suggest", *words, "--project", folder)
+        assert not code, err
+    assert source.encoded.count("a new text") == 1
+    assert source.encoded.count("another") == 1
 
 
 def test_own_vectors_are_imported(do, run, tmp_path):

@@ -88,6 +88,23 @@ def test_values_are_shown_query_by_query(runs):
     assert "q8" in out
 
 
+def test_one_query_is_no_queries(run, tmp_path):
+    (tmp_path / "a.run").write_text("q1 Q0 d1 1 2.0 a\n")
+    (tmp_path / "a.qrels").write_text("q1 0 d1 1\n")
+    out = " ".join(run("measure", "a.run", "a.qrels")[1].split())
+    assert "a.qrels, 1 query " in out
+
+
+def test_compare_takes_the_judgments_first_and_says_what_measure_says(runs, tmp_path):
+    run, *_ = runs
+    measured = run("measure", "plain.run", "a.qrels", "better.run", "--json")[1]
+    code, out, err = run("compare", "a.qrels", "plain.run", "better.run", "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["comparisons"] == json.loads(measured)["comparisons"]
+    assert run("compare", "a.qrels", "plain.run")[0] == 2
+    assert (tmp_path / "reports").exists()
+
+
 def test_two_runs_are_compared_with_three_tests(runs, tmp_path):
     run, tables, qrels = runs
     words = ("measure", "plain.run", "a.qrels", "better.run", "--measure", "map")
@@ -251,3 +268,41 @@ def test_options_that_do_not_go_together_are_refused(run, tmp_path, words, probl
     assert (code, out) == (2, "")
     assert problem in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        ("q1 0 nobody 1\n", "no document of plain.run is judged"),
+        ("q1 0 d01 0\nq1 0 d02 0\n", "no document has a grade above 0"),
+        ("other 0 d01 1\n", "no query of plain.run is in b.qrels"),
+    ],
+)
+def test_judgments_of_which_nothing_matches_are_refused(runs, tmp_path, lines, problem):
+    run, _, _ = runs
+    (tmp_path / "b.qrels").write_text(lines)
+    code, out, err = run("measure", "plain.run", "b.qrels")
+    assert (code, out) == (2, "")
+    assert problem in " ".join(err.split())
+
+
+def test_nothing_is_tuned_on_judgments_of_other_documents(run, tmp_path):
+    new_project(tmp_path / "shelf", {"d1": "A hive", "d2": "Bees"}, indexed=True)
+    (tmp_path / "asked.tsv").write_text("1\tbees\n")
+    (tmp_path / "smart.rel").write_text("1 77 0 0.000000\n1 78 0 0.000000\n")
+    tune = ("tune", "--parameter", "b=0:1:0.5", "-p", "shelf", "--queries", "asked.tsv")
+    code, out, err = run(*tune, "--qrels", "smart.rel")
+    assert (code, out) == (2, "")
+    assert "no relevant document of the judgments, such as '77'" in err
+    assert "such as 'd1'" in " ".join(err.split())
+
+
+def test_tuning_reports_on_queries_that_did_not_choose(run):
+    tune = ("tune", "--parameter", "b=0,0.75", "--dataset", "library")
+    code, out, _ = run(*tune, "--share", "0.25", "--random-state", "3")
+    assert code == 0
+    assert "on the 27 queries held out: 0." in out
+    assert "by the default, b = 0.75" in " ".join(out.split())
+    code, _, err = run(*tune, "--share", "0")
+    assert code == 2
+    assert "give one above 0 and below 1" in " ".join(err.split())

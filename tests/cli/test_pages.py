@@ -10,8 +10,8 @@ from classmark.cli.main import app
 DOCS = Path(__file__).parents[2] / "docs"
 ROW = re.compile(r"^\| `([a-z -]+)` \| (.+) \|$", re.MULTILINE)
 PAGES = (
-    "Decide", "Inbox", "Taxonomy", "Find by example", "Search", "History", "Progress",
-    "Files", "Settings", "none: ",
+    "Decide", "Projects", "Inbox", "Taxonomy", "Find by example", "Search", "History",
+    "Progress", "Files", "Settings", "none: ",
 )  # fmt: skip
 
 

@@ -56,7 +56,7 @@ def test_propose_accept_undo(shelf):
     [
         (["propose", "nowhere"], "there is no category 'nowhere'"),
         (["propose", "all"], "no document is in 'all' itself"),
-        (["propose", "other", "--clusters", "9"], "k is 9, and 4 documents"),
+        (["propose", "other", "--clusters", "9"], "k is 9, but only 4 documents"),
         (["propose", "other", "--method", "x"], "method is 'x'"),
         (["accept", "other", "1"], "nothing is proposed"),
     ],
@@ -75,7 +75,7 @@ def test_the_queue_in_groups_and_a_group_decided(shelf):
     assert row["size"] == 2
     assert {row["document"], row["like it"]} == {"5", "6"}
     code, out, _ = shelf("queue", "--order", "random", "--group")
-    assert "2 documents in 1 groups of cosine 0.8" in out
+    assert "2 documents in 1 group of cosine 0.8" in out
     code, out, _ = shelf("decide", "5", "--assign", "other", "--group")
     assert code == 0
     assert "(and of 1 like it: 6)" in out

@@ -60,9 +60,27 @@ def test_from_start_to_stop(shelf, tmp_path):
     assert shelf("screen", "export", "found.run")[0] == 0
     code, out, _ = shelf("screen", "mark", "--undo")
     assert code == 0
-    assert out.startswith("taken back: ")
+    assert out.startswith("undone: ")
     code, out, _ = shelf("screen", "status", "--all", "--json")
     assert [row["screening"] for row in json.loads(out)] == ["bees"]
+
+
+def test_what_an_export_leaves_out_is_told_and_can_be_had(shelf, tmp_path):
+    begin = ("screen", "start", "--examples", "b0", "--batch", 8, "--name", "bees")
+    assert shelf(*begin)[0] == 0
+    read_a_batch(shelf)
+    out = " ".join(shelf("screen", "export", "found.run")[1].split())
+    found = (tmp_path / "found.run").read_text().count("\n")
+    assert f"left out, as not found relevant: {30 - found} (--all writes those" in out
+    out = " ".join(shelf("screen", "export", "read.ris", "--all")[1].split())
+    read = (tmp_path / "read.ris").read_text().count("TY  - ")
+    assert found < read < 30
+    told = f"not read, or hidden as copies: {30 - read} (--everything all of them)"
+    assert told in out
+    code, out, _ = shelf("screen", "export", "whole.csv", "--everything")
+    assert (code, out) == (0, "wrote 30 documents to whole.csv\n")
+    rows = list(csv.DictReader((tmp_path / "whole.csv").read_text().splitlines()))
+    assert [row["included"] for row in rows].count("") == 30 - read
 
 
 def test_a_category_is_tried_out(shelf, tmp_path):
@@ -88,9 +106,13 @@ def test_a_category_is_tried_out(shelf, tmp_path):
         (["start", "--file", "strange.txt"], "none of its words is in the documents"),
         (["start", "--examples", "b0", "--name", "s"], "a search 's' already"),
         (["next", "--name", "t"], "there is no search 't'"),
+        (
+            ["start", "--category", "included", "--name", "t"],
+            "add included; or begin from relevant documents and texts: --examples",
+        ),
         (["next", "-k", "0"], "count is 0"),
-        (["mark"], "nothing is said"),
-        (["mark", "--yes", "b1", "--no", "b1"], "say one"),
+        (["mark"], "nothing is marked"),
+        (["mark", "--yes", "b1", "--no", "b1"], "marked twice"),
         (["mark", "--undo", "--yes", "b1"], "--undo stands alone"),
         (["export", "x.doc"], "its ending names no format"),
         (["simulate", "wasps"], "there is no category 'wasps'"),
@@ -110,7 +132,7 @@ def test_mistakes_are_one_line(shelf, tmp_path, words, said):
 def test_without_a_screening_the_remedy_is_named(shelf):
     code, _, err = shelf("screen", "next")
     assert code == 2
-    assert "begin one with classmark screen start" in err
+    assert "start one with classmark screen start" in err
 
 
 def test_the_target_is_changed_while_reading(shelf):

@@ -33,7 +33,7 @@ def test_a_project_is_indexed_and_searched(web):
     assert (code, err) == (0, "")
     assert out.startswith("  1. Bees  (1)  ")
     assert "Made by *bees*, at home." in out
-    assert "= title:bee +" in out
+    assert "= bee +" in out
     code, out, _ = web("search", '"made by" -tea', "-p", "web", "--json", "-k", 1)
     assert [row["id"] for row in json.loads(out)] == ["2"]
     words = ("search", "bees OR tea", "-p", "web", "--json", "--prior", "pagerank:9")
@@ -46,6 +46,8 @@ def test_a_project_is_indexed_and_searched(web):
         == "2"
     )
     assert web("search", "zebra", "-p", "web")[1] == "nothing was found\n"
+    assert "stop words" not in web("search", "t*", "-p", "web")[1]
+    assert "they are stop words" in web("search", "the", "-p", "web")[1]
     assert web("import", "notes.jsonl", "-p", "web")[0] == 0
     assert "brings the index up to date" in web("search", "bees", "-p", "web")[1]
     code, out, _ = web("index", "check", "-p", "web")
@@ -118,7 +120,7 @@ def test_parameters_are_tuned(web, tmp_path):
         (["search", "bees", "--index", "none"], "holds no index"),
         (["search", "bees", "--index", "web"], "is a project"),
         (["search", "bees", "--index", "i", "-p", "web"], "give one of them"),
-        (["search", "", "-p", "web"], "query:1: there is no word in it"),
+        (["search", "", "-p", "web"], "query, character 1: there is no word in it"),
         (["search", "bees", "-p", "web", "--set", "k9=1"], "has no parameter 'k9'"),
         (["search", "bees", "-p", "web", "--set", "fields=1"], "use --weight"),
         (["search", "bees", "-p", "web", "--weight", "body"], "as in title=2"),
@@ -168,11 +170,11 @@ def test_mistakes_are_one_line(web, words, said):
         ("foo AND (", 9, "a word, a phrase or ( is expected after (: write one"),
         ("bees AND", 8, "is expected after AND: write one, or leave AND out"),
         ("OR bees", 0, "is expected before OR"),
-        ('say "wind tunnel', 4, 'the closing " of this one is missing: write it'),
+        ('say "wind tunnel', 4, 'the closing " is missing: write it'),
         ("(bees", 0, "the ) of this ( is missing: write it, or leave ( out"),
-        ("bees)", 4, "this ) closes nothing: leave it out"),
+        ("bees)", 4, "there is no ( for this )"),
         ("bees au:x", 5, "there is no field 'au': use title, body, anchor"),
-        ("title: bees", 6, "is expected right after title: without a blank"),
+        ("title: bees", 6, "is expected right after title: write it without a blank"),
         ("#sum(bees", 0, "the ) of this #sum( is missing"),
         ("bees\nAND", 8, "is expected after AND"),
     ],
@@ -182,7 +184,7 @@ def test_a_malformed_query_gets_a_caret(web, query, place, said, more):
     code, out, err = web("search", query, "-p", "web", *more)
     assert (code, out) == (2, "")
     problem, shown, caret = err.rstrip("\n").split("\n")
-    assert problem.startswith(f"classmark: query:{place + 1}: ")
+    assert problem.startswith(f"classmark: query, character {place + 1}: ")
     assert said in problem
     assert shown == "  " + query.replace("\n", " ")
     assert caret == " " * (place + 2) + "^"

@@ -50,9 +50,6 @@ def test_vectors_are_computed_and_found_by(shelf):
     )
     assert "0.0164" in shelf("search", "verdict", "--hybrid", "ranks")
     assert "--hybrid 'x': write no" in shelf("search", "hive", "--hybrid", "x", code=2)
-    many = ("--hybrid", "weight", "--workers", "2")
-    err = shelf("search", "verdict", *many, code=2)
-    assert "machines search by words: leave --workers and --on out" in err
 
 
 def test_runs_and_weights(shelf, tmp_path):
@@ -63,7 +60,7 @@ def test_runs_and_weights(shelf, tmp_path):
     judged = ("--queries", "queries.jsonl", "--qrels", "judged.qrels")
     out = shelf("tune", "--hybrid", *judged, "--parameter", "weight=0,1,3", "--use")
     assert "best: weight = 1 (map 1.0000)" in out
-    assert "searches count meaning 1 from now on" in out
+    assert "searches now use the weight 1" in out
     assert "1.0000" in shelf("search", "verdict")
     file = (tmp_path / "shelf" / "classmark.toml").read_text()
     assert "meaning_weight = 1.0" in file

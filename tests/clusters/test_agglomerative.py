@@ -77,7 +77,6 @@ def test_labels_are_numbered_as_they_appear_and_by_height():
 @pytest.mark.parametrize(
     ("model", "said"),
     [
-        (Agglomerative(), "give n_clusters or threshold"),
         (Agglomerative(2, threshold=0.5), "give n_clusters or threshold"),
         (Agglomerative(2, linkage="single"), "linkage is 'single'"),
         (Agglomerative(2, limit=2, micro=None), "X has 3 documents, and"),

@@ -117,7 +117,7 @@ def test_what_cannot_be_is_refused(model, said):
 
 
 def test_no_documents_and_other_features_are_refused():
-    with pytest.raises(Mistake, match="no rows"):
+    with pytest.raises(Mistake, match=r"0 sample\(s\)"):
         SphericalKMeans(1).fit(np.empty((0, 3)))
     with pytest.raises(Mistake, match="not fitted"):
         SphericalKMeans(1).predict(np.eye(3))

@@ -59,7 +59,7 @@ def test_a_longer_document_is_no_surer_when_scaled():
         ([[1.0], [-2.0]], SoftMixture(1), "X, row 1: a value is below 0"),
         ([[1.0]], SoftMixture(2), "n_components is 2 for 1 documents"),
         ([[1.0]], SoftMixture(1, alpha=0.0), "alpha is 0.0"),
-        (np.empty((0, 2)), SoftMixture(1), "no rows"),
+        (np.empty((0, 2)), SoftMixture(1), r"0 sample\(s\)"),
     ],
 )
 def test_what_cannot_be_is_refused(X, model, said):

@@ -130,4 +130,4 @@ def test_a_run_counts_half_a_word():
 )
 def test_what_cannot_be_read_is_named(characters, first_line, message):
     with pytest.raises(Mistake, match=message):
-        require_reading(characters, first_line)
+        require_reading(characters, first_line, (1, 1))

@@ -6,13 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from classmark.arrays import zeros
+from classmark.corpus.counting import count, count_blocks
 from classmark.corpus.documents import (
     GrowingVocabulary,
+    TokenNumbers,
     Vocabulary,
     join_terms,
     order_terms,
 )
+from classmark.corpus.runs import CharacterRuns
 from classmark.problems import Mistake
+from classmark.text import Analyzer
 
 TERMS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=40)
 SHARED = st.sampled_from(["abcdefgh" * 2, "abcdefgh" * 3, "ab", "é" * 9, "é" * 8])
@@ -79,6 +83,36 @@ def test_take_and_contains():
     assert "honey" not in vocabulary
     assert repr(vocabulary) == "Vocabulary(3 terms)"
     assert vocabulary != Vocabulary.of(["bee"])
+
+
+READERS = (
+    Analyzer(), CharacterRuns(Analyzer(), 4), CharacterRuns(Analyzer(), 3, words=2),
+)  # fmt: skip
+WORDS = ["a", "The", "bees", "Bee", "hive", "été", "東京", "queen", "''"]
+TEXTS = st.lists(
+    st.lists(st.sampled_from(WORDS)).map(" ".join) | st.text(max_size=20), max_size=5
+)
+
+
+@given(st.lists(st.tuples(TEXTS, st.booleans()), max_size=4), st.sampled_from(READERS))
+def test_tokens_met_before_count_as_texts_do(batches, analysis):
+    growing, reference = GrowingVocabulary(), GrowingVocabulary()
+    tokens = TokenNumbers(analysis, growing)
+    for texts, learn in batches:
+        rows = tokens.rows(texts, learn=learn)
+        vocabulary = reference if learn else reference.closed()
+        (expected,) = count_blocks(texts, analysis, vocabulary)
+        assert list(growing.number) == list(reference.number)
+        for name in ("starts", "columns", "values"):
+            mine, other = getattr(rows, name), getattr(expected, name)
+            assert mine.dtype == other.dtype
+            assert mine.tolist() == other.tolist()
+    fixed = Vocabulary.of(growing.number)
+    tokens = TokenNumbers(analysis, fixed)
+    for texts, _ in batches * 2:
+        expected = count(texts, analysis, fixed).rows
+        assert tokens.rows(texts).columns.tolist() == expected.columns.tolist()
+        assert tokens.rows(texts).values.tolist() == expected.values.tolist()
 
 
 def test_pages_are_zero_and_writable():

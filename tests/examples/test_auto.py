@@ -7,31 +7,71 @@ from classmark import ExampleQuery
 from classmark.arrays import rows_from
 from classmark.corpus.documents import folds
 from classmark.examples import auto
-from classmark.examples.auto import SETTINGS, Setting
+from classmark.examples.auto import QUICK, ROCCHIO, SETTINGS, Setting
 from classmark.examples.problem import training_set
 from classmark.solvers.hinge import Hinges
 from oracles.hinge import optimum
 from topics import average_precision, topic, unit
 
+HINGES = [s for s in SETTINGS if s.cost and not s.squared]
+PLAIN = [Setting(0.3), *(each for each in HINGES if not each.hopes)]
+SQUARED = SETTINGS[-1]
 
-def formula(w, P, U, C, choice):
+
+def formula(w, P, U, C, setting):
     """The objective of a query without hopeful documents, as the module has it."""
-    C = C * choice.cost
+    training = training_set(P, U)
+    cost = auto.lowered(setting, training)
+    choice, C = auto.numbers(training, None, setting, cost), C * cost
     inside = np.maximum(0, 1 - P @ w).sum()
     outside = np.maximum(0, choice.margin + U @ w).sum()
     return 0.5 * w @ w + C * inside + C * choice.gamma * len(P) / len(U) * outside
 
 
-@pytest.mark.parametrize("setting", [each for each in SETTINGS if not each.hopes])
+@pytest.mark.parametrize("setting", PLAIN)
 def test_the_objective_is_that_of_the_formula_and_nothing_nearby_is_lower(setting):
     rng = np.random.default_rng(1)
     P, U, _ = topic(rng, 12, 90, 10)
     query = auto.learn(training_set(P, U), 1.5, 1e-6, None, setting)
     w, here = query.solution.weights, query.solution.objective
-    assert here == pytest.approx(formula(w, P, U, 1.5, query.choice), rel=1e-6)
+    assert here == pytest.approx(formula(w, P, U, 1.5, setting), rel=1e-6)
     for _ in range(30):
         near = w + rng.normal(size=len(w)) * 10.0 ** rng.uniform(-5, 0)
-        assert formula(near, P, U, 1.5, query.choice) >= here * (1 - 1e-5)
+        assert formula(near, P, U, 1.5, setting) >= here * (1 - 1e-5)
+
+
+def squared(w, b, P, N, U, C):
+    """The objective of squared hinges, as the module has it; N as dear as P."""
+    n = len(P) + len(U)
+    inside = np.maximum(0, 1 - P @ w - b) ** 2
+    no, outside = (np.maximum(0, 1 + X @ w + b) ** 2 for X in (N, U))
+    example = C * n / (2 * len(P))
+    cost = example * inside.sum() + C * n / (2 * len(U)) * outside.sum()
+    return 0.5 * (w @ w + b * b) + cost + min(1, len(P) / len(N)) * example * no.sum()
+
+
+@pytest.mark.parametrize("rejected", [3, 20])
+def test_squared_hinges_have_the_least_objective_of_the_formula(rejected):
+    rng = np.random.default_rng(11)
+    P, U, _ = topic(rng, 12, 90, 10)
+    N, known = U[:rejected], np.arange(rejected)
+    query = auto.learn(training_set(P, U, N, labelled=known), 1.5, 1e-8, None, SQUARED)
+    (state,) = query.states
+    w, b, others = state[:-1], state[-1], U[rejected:]
+    assert np.array_equal(w, query.solution.weights)
+    here = squared(w, b, P, N, others, 1.5 * SQUARED.cost)
+    assert here == pytest.approx(query.solution.objective, rel=1e-9)
+    for _ in range(30):
+        near = np.append(w, b) + rng.normal(size=len(w) + 1) * 10 ** rng.uniform(-5, 0)
+        value = squared(near[:-1], near[-1], P, N, others, 1.5 * SQUARED.cost)
+        assert value >= here * (1 - 1e-9)
+
+
+def test_the_setting_without_cost_is_rocchios_query():
+    rng = np.random.default_rng(12)
+    P, U, _ = topic(rng, 12, 90, 10)
+    query = auto.learn(training_set(P, U), 1.0, 0.01, None, ROCCHIO)
+    assert np.allclose(query.weights, P.mean(axis=0) - U.mean(axis=0))
 
 
 def slow_shares(P, U, C, settings):
@@ -59,10 +99,9 @@ def test_shares_above_left_out_examples_are_those_of_queries_without_them(monkey
     monkeypatch.setattr(auto, "ROUGH", 1e-7)
     rng = np.random.default_rng(2)
     P, U, _ = topic(rng, 11, 80, 15)
-    plain = [setting for setting in SETTINGS if not setting.hopes]
-    quick = auto.left_out_shares(training_set(P, U), 2.0, plain)
-    slow = slow_shares(P, U, 2.0, plain)
-    assert quick.shape == (len(plain), 11)
+    quick = auto.left_out_shares(training_set(P, U), 2.0, PLAIN)
+    slow = slow_shares(P, U, 2.0, PLAIN)
+    assert quick.shape == (len(PLAIN), 11)
     assert np.abs(quick - slow).max() <= 1 / 40 + 1e-9  # one document, by rounding
     assert np.isclose(quick, slow).mean() > 0.9
 
@@ -70,7 +109,7 @@ def test_shares_above_left_out_examples_are_those_of_queries_without_them(monkey
 def test_hopeful_documents_change_ranks_of_left_out_examples():
     rng = np.random.default_rng(3)
     P, U, _ = topic(rng, 10, 400, 40)
-    both = [Setting(0.3, 1.0, hopes=hopes) for hopes in (False, True)]
+    both = [Setting(0.3, 1.0, hopes) for hopes in (0.0, 1.0)]
     shares = auto.left_out_shares(training_set(P, U), 1.0, both)
     assert not np.array_equal(*shares)
 
@@ -88,22 +127,49 @@ def test_one_document_that_is_not_labelled_is_enough():
     rng = np.random.default_rng(5)
     U = unit(rng, 3000)
     query = ExampleQuery().fit(U[:20], U, known=range(2999))
-    assert query.choice_.setting == SETTINGS[0]
+    assert query.choice_.settings == SETTINGS[:1]
     assert np.isfinite(query.coef_).all()
 
 
-def test_the_setting_that_ranks_left_out_examples_highest_is_preferred():
+def test_the_setting_that_ranks_left_out_examples_highest_has_all_votes():
     high, low = np.full(10, 0.01), np.full(10, 0.4)
-    assert auto.preferred(np.array([low, low, high, low])) == 2
-    assert auto.preferred(np.array([high, low, high, low])) == 0
+    assert auto.votes(np.array([low, low, high, low])).tolist() == [0, 0, 1, 0]
+    assert auto.votes(np.array([high, low, high, low])).tolist() == [1, 0, 0, 0]
 
 
-def test_in_doubt_the_first_setting_stands():
-    ranks = np.array([0.1, 0.2, 0.05, 0.1])
-    moved = ranks * np.array([0.2, 2.0, 0.3, 2.0])  # better and worse by turns
-    assert np.log(moved + auto.OFFSET).mean() < np.log(ranks + auto.OFFSET).mean()
-    assert auto.preferred(np.array([ranks, moved])) == 0
-    assert auto.preferred(np.array([ranks, ranks * 0.5])) == 1
+def test_votes_are_those_of_examples_drawn_again():
+    """With two examples that disagree: one draw in four has only one of them."""
+    shares = np.array([[0.1, 0.5], [0.5, 0.12]])
+    votes = auto.votes(shares, draws=40_000)
+    assert votes == pytest.approx([0.75, 0.25], abs=0.01)  # of both, the first
+
+
+@pytest.mark.parametrize("size", [1, 12, 30])
+def test_the_query_is_the_average_of_those_of_its_settings(size):
+    rng = np.random.default_rng(9)
+    P, U, _ = topic(rng, size, 300, 30)
+    query, training = ExampleQuery().fit(P, U), training_set(P, U)
+    choice = query.choice_
+    assert sum(choice.shares) == pytest.approx(1.0)
+    assert len(choice.settings) <= auto.AVERAGED
+    parts = [
+        auto.learn(training, 1.0, 0.01, None, each).weights for each in choice.settings
+    ]
+    assert [part.share for part in query.parts_] == list(choice.shares)
+    kinds = [part.kind for part in query.parts_]
+    assert [kind == "rocchio" for kind in kinds] == [
+        setting == ROCCHIO for setting in choice.settings
+    ]
+    assert [part.C for part in query.parts_ if part.kind != "rocchio"] == [
+        each.cost if each.squared else auto.lowered(each, training)
+        for each in choice.settings
+        if each != ROCCHIO
+    ]
+    average = sum(
+        share * part / np.linalg.norm(part)
+        for share, part in zip(choice.shares, parts, strict=True)
+    )
+    assert np.allclose(query.coef_, np.linalg.norm(parts[0]) * average, atol=1e-6)
 
 
 def test_a_query_chooses_again_when_its_examples_have_grown_by_half():
@@ -116,7 +182,7 @@ def test_a_query_chooses_again_when_its_examples_have_grown_by_half():
     query.partial_fit(yes=P[28:])
     assert query.choice_.examples == 40
     fresh = ExampleQuery().fit(P, U)
-    assert query.choice_.setting == fresh.choice_.setting
+    assert query.choice_.settings == fresh.choice_.settings
     ours, theirs = (
         average_precision(each.decision_function(U), relevant)
         for each in (query, fresh)
@@ -125,14 +191,41 @@ def test_a_query_chooses_again_when_its_examples_have_grown_by_half():
     assert query.undo().choice_.examples == 20
 
 
-def test_fewer_than_twenty_examples_choose_no_setting():
+def test_fewer_than_twenty_examples_choose_no_setting(monkeypatch):
     rng = np.random.default_rng(7)
     P, U, _ = topic(rng, 20, 200, 20)
-    one, few = (ExampleQuery().fit(P[:n], U).choice_ for n in (1, 19))
-    assert one.setting == (1.0, 1.0, True)
-    clean = np.clip(0.02 * 200 / few.hidden, 1, 4) ** (19 / 24)
-    assert few.setting == (1.0, pytest.approx(clean), True)
-    assert ExampleQuery().fit(P, U).choice_.setting in SETTINGS
+    for n, fixed in ((1, auto.OF_FEW), (9, auto.OF_FEW), (19, auto.OF_TEN)):
+        choice = ExampleQuery().fit(P[:n], U).choice_
+        assert choice.settings == (fixed, ROCCHIO)
+        assert choice.shares == (0.5, 0.5)
+    assert set(ExampleQuery().fit(P, U).choice_.settings) <= set(SETTINGS)
+    monkeypatch.setattr(auto, "LARGE", 100)
+    assert ExampleQuery().fit(P[:19], U).choice_.settings == (auto.OF_FEW, ROCCHIO)
+
+
+def test_over_large_collections_only_quick_settings_are_learned(monkeypatch):
+    learned = []
+
+    def shares(_training, _C, settings):
+        learned.append(settings)
+        return np.full((len(settings), 20), 0.1)
+
+    monkeypatch.setattr(auto, "left_out_shares", shares)
+    rng = np.random.default_rng(13)
+    P, U, _ = topic(rng, 20, 200, 20)
+    for large in (200, 199):
+        monkeypatch.setattr(auto, "LARGE", large)
+        ExampleQuery().fit(P, U)
+    assert learned == [SETTINGS, QUICK]
+
+
+def test_documents_that_are_labelled_are_never_hopeful():
+    rng = np.random.default_rng(10)
+    P, U, _ = topic(rng, 4, 200, 20)
+    best = np.argsort(-(U @ (P.mean(0) - U.mean(0))))[:5]
+    scores = auto.rocchio_of(training_set(P, U, labelled=best)).scores
+    assert np.isneginf(scores[best]).all()
+    assert np.isneginf(scores).sum() == 5
 
 
 def test_a_document_of_the_collection_never_costs_more_than_its_price():

@@ -154,9 +154,8 @@ def test_auto_estimates_how_many_are_hidden():
     P, U, relevant = topic(rng, 40, 1000, 60)
     choice = ExampleQuery().fit(P, U).choice_
     assert relevant.sum() / 2 < choice.hidden < relevant.sum() * 2
-    setting = auto.setting_of_few(training_set(P, U), choice.hidden)
-    hopeful = auto.learn(training_set(P, U), 1.0, 0.01, None, setting).choice.hopeful
-    assert 0 < hopeful <= 1000 // 30 + 1
+    chosen = auto.numbers(training_set(P, U), choice.hidden, auto.OF_FEW, 1.0)
+    assert 0 < chosen.hopeful <= 1000 // 30 + 1
 
 
 def test_left_out_scores_are_those_of_queries_without_the_example():
@@ -359,7 +358,7 @@ def test_float32_and_sparse_input_give_the_same_query():
         (lambda: ExampleQuery("balanced").fit(np.eye(2)), "give U"),
         (
             lambda: ExampleQuery().fit(np.empty((0, 2)), np.eye(2)),
-            "at least one example",
+            "P has 0 sample",
         ),
         (lambda: ExampleQuery().fit(np.zeros((1, 2)), np.eye(2)), "no example has a"),
         (lambda: ExampleQuery().fit(np.eye(2), np.eye(3)), "U has 3 columns"),
@@ -381,7 +380,10 @@ def test_float32_and_sparse_input_give_the_same_query():
             "no form",
         ),
         (lambda: ExampleQuery(sample=0).fit(np.eye(2), np.eye(2)), "sample is 0"),
-        (lambda: ExampleQuery().fit(np.eye(2), np.eye(2)).rank(np.eye(3)), "3 columns"),
+        (
+            lambda: ExampleQuery().fit(np.eye(2), np.eye(2)).rank(np.eye(3)),
+            "3 features",
+        ),
         (lambda: ExampleQuery().fit([[np.nan, 1]], np.eye(2)), "P, row 0"),
     ],
 )

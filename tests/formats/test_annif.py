@@ -1,6 +1,7 @@
 """Annif's corpora and vocabularies."""
 
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,12 @@ from classmark.formats.annif import (
     write_annif_csv,
     write_annif_folder,
     write_subjects,
+    write_vocabulary,
 )
 from classmark.formats.records import Record
+from classmark.formats.taxonomies import read_categories
 from classmark.problems import Mistake, UnreadableFile
+from classmark.taxonomy.tree import Category
 
 FILES = Path(__file__).parent / "files"
 BEES = {"http://example.org/bees": 1.0, "http://example.org/winter": 1.0}
@@ -60,7 +64,9 @@ def test_full_texts(tmp_path):
     packed = read_annif_folder(tmp_path / "texts.zip")
     assert sorted(packed, key=lambda record: record.id) == records
     assert write_annif_folder(records, tmp_path) == 3
-    assert list(read_annif_folder(tmp_path)) == records
+    assert [each.by_name for each in records] == [True, False, False]
+    again = [replace(each, by_name=False) for each in records]
+    assert list(read_annif_folder(tmp_path)) == again
 
 
 def test_subjects(tmp_path):
@@ -111,3 +117,28 @@ def test_makupalat(data, tmp_path):
     assert len(classes) == 1_179
     assert sum(1 for _ in read_subjects(folder / "yso-en.tsv")) == 27_754
     assert sum(1 for _ in read_subjects(folder / "yso-fi.tsv")) == 27_760
+
+
+def test_vocabularies_are_categories(tmp_path):
+    tsv = tmp_path / "subjects.tsv"
+    tsv.write_text("<http://x/1>\tbees\t59.1\n<http://x/2>\tbread\n", encoding="utf-8")
+    bees = Category("http://x/1", "bees", notation="59.1")
+    assert read_categories(tsv) == [bees, Category("http://x/2", "bread")]
+    assert write_vocabulary(read_categories(tsv), tmp_path / "again.tsv") == 2
+    assert read_categories(tmp_path / "again.tsv") == read_categories(tsv)
+
+
+def test_a_vocabulary_in_csv_has_labels_in_several_languages(tmp_path):
+    path = tmp_path / "subjects.csv"
+    path.write_text(
+        "uri,label_fi,label_en,notation\n<http://x/1>,mehiläiset,bees,59\n"
+        "http://x/2,leipä,,\n",
+        encoding="utf-8",
+    )
+    english, finnish = (read_categories(path, languages=(c,)) for c in ("en", "fi"))
+    assert [each.label for each in english] == ["bees", "leipä"]
+    assert [each.label for each in finnish] == ["mehiläiset", "leipä"]
+    assert finnish[0] == Category("http://x/1", "mehiläiset", notation="59")
+    path.write_text("uri,label_fi\n,leipä\n", encoding="utf-8")
+    with pytest.raises(UnreadableFile, match="no uri"):
+        read_categories(path)

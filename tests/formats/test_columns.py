@@ -143,7 +143,7 @@ def test_columns_without_a_name_or_with_one_name_get_names(opened):
 
 def test_rows_that_cannot_be_read_are_refused_or_left_out_and_named(opened):
     content = "id,text\n1,a\n1,b\n2\n3,c,d\n,e\n,\n4,f,\n"
-    with pytest.raises(UnreadableFile, match="line 3: id '1' is there a second time"):
+    with pytest.raises(UnreadableFile, match="line 3: id '1' is used twice"):
         list(opened("own.csv", content).read())
     left_out = LeftOut()
     file = opened("own.csv", content, skip=True)
@@ -167,7 +167,7 @@ def test_rows_that_cannot_be_read_are_refused_or_left_out_and_named(opened):
         ),
         ("id,year\n1,1934\n", (), r"no column is a title or text \(id, year\)"),
         ('id,text\n1,"a\n', (), "line 2: not a row"),
-        ("id,text,included\n1,a,maybe\n", (), "'included' says 'maybe': write 1 or 0"),
+        ("id,text,included\n1,a,maybe\n", (), "'included' holds 'maybe': write 1 or 0"),
     ],
 )
 def test_what_is_wrong_is_named_with_a_remedy(opened, content, columns, problem):
@@ -182,7 +182,7 @@ def test_what_is_typed_wrongly_is_refused(typed):
 
 
 def test_a_column_cannot_be_two_things():
-    with pytest.raises(Mistake, match="both text and label"):
+    with pytest.raises(Mistake, match="two roles"):
         layout_of(["text=a"], ["a"])
     with pytest.raises(Mistake, match="yes or no"):
         layout_of(header="perhaps")
@@ -226,3 +226,91 @@ def test_a_large_file_is_read_row_by_row(tmp_path):
         tracemalloc.stop()
     assert count == 8000
     assert most < size / 4
+
+
+ABOVE = "Loans of the museum, 1931\nprinted on 3 May\n\n"
+
+
+def test_rows_above_those_that_name_the_columns_are_passed_over(opened):
+    file = opened("own.csv", ABOVE + "id;title;text\n1;Bees;Wax, and honey\n2;Mill;\n")
+    assert (file.layout.delimiter, file.layout.header) == (";", "4")
+    assert roles(file) == {"id": "id", "title": "title", "text": "text"}
+    assert [record.id for record in file.read()] == ["1", "2"]
+    assert "column names in row 4" in file.described()
+
+
+def test_the_row_that_names_the_columns_may_be_said(opened):
+    file = opened("own.csv", "a,b\nc,d\nid,text\n1,wax\n", header="3")
+    assert [record.document.text for record in file.read()] == ["wax"]
+    for wrong in ("0", "three"):
+        with pytest.raises(Mistake, match="the number of the row"):
+            layout_of(header=wrong)
+    with pytest.raises(UnreadableFile, match="line 9: empty"):
+        opened("own.csv", "id,text\n", header="9")
+
+
+@pytest.mark.parametrize(
+    "content", ["text\nhello\nworld, again\nbye, then\n", "w\nx\n"]
+)
+def test_a_single_column_has_no_rows_above_it(opened, content):
+    assert not opened("own.csv", content).layout.header.isdecimal()
+
+
+def test_a_sheet_is_chosen_and_its_row_of_columns_found(tmp_path):
+    rows = [["Loans"], [], ["id", "title", "text"], [1, "Bees", "wax"], [2, "Tar"]]
+    path = tmp_path / "own.xlsx"
+    path.write_bytes(own_files.xlsx([["id", "text"]], rows))
+    assert open_rows(path).sheets == ("Sheet", "more")
+    file = open_rows(path, layout=layout_of(sheet="more"))
+    assert [record.id for record in file.read()] == ["1", "2"]
+    assert file.described().endswith("column names in row 3; sheet more")
+    with pytest.raises(UnreadableFile, match="xlsx: there is no sheet 'Lost': choose"):
+        open_rows(path, layout=layout_of(sheet="Lost"))
+
+
+def test_too_many_cells_of_a_spreadsheet_are_told_without_separators(tmp_path):
+    path = tmp_path / "own.xlsx"
+    path.write_bytes(own_files.xlsx([["id", "text"], [1, "a", "b"]]))
+    with pytest.raises(UnreadableFile, match="2 columns: name every column") as caught:
+        list(open_rows(path).read())
+    assert "quotes" not in str(caught.value)
+
+
+RIS = "TY  - JOUR\nTI  - Mills\nER  - \nTY  - JOUR\nTI  - Tar\nER  - \n"
+
+
+def test_of_several_files_those_without_an_id_column_name_their_rows(tmp_path):
+    path = tmp_path / "own.zip"
+    csv = "doc_id,title\n1,Bees\n,Wax\n"
+    files = {"a.csv": csv, "b.ris": RIS, "wick.txt": "tallow"}
+    path.write_bytes(own_files.packed(files))
+    left_out = LeftOut()
+    ids = [record.id for record in open_rows(path).read(left_out)]
+    assert ids == ["1", "b.ris:1", "b.ris:4", "wick"]
+    (reason,) = left_out.first
+    assert reason.startswith("a.csv, line 3: no id in the column 'doc_id':")
+
+
+def test_rows_without_title_and_text_are_told_and_left_out_if_asked(opened):
+    content = "id,title,text,label\n1,Bees,,x\n2,,,x\n3,, ,\n"
+    left_out = LeftOut()
+    assert len(list(opened("own.csv", content).read(left_out))) == 3
+    assert (left_out.count, left_out.textless) == (0, ["line 3", "line 4"])
+    file = opened("own.csv", content, skip=True)
+    assert [record.id for record in file.read()] == ["1"]
+
+
+def test_documents_are_called_as_their_files_without_the_ending(tmp_path):
+    path, word = tmp_path / "own.zip", own_files.docx("A wick.")
+    files = {"7_mill.txt": "a mill", "8_wick.docx": word, "7_mill.docx": word}
+    path.write_bytes(own_files.packed(files))
+    ids = [record.id for record in open_rows(path).read()]
+    assert ids == ["7_mill", "8_wick", "7_mill.docx"]
+
+
+@pytest.mark.parametrize("name", ["tags", "Tag", "Schlagwörter"])
+def test_tags_may_be_the_answer_so_people_are_asked(opened, name):
+    row = json.dumps({"id": "1", "text": "wax", name: ["a, b", "c"]})
+    file = opened("own.jsonl", row + "\n")
+    assert file.unclear == [name]
+    assert file.columns[-1].examples == ("a, b; c",)

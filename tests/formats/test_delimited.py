@@ -93,7 +93,7 @@ def test_what_a_table_cannot_hold_is_refused(tmp_path, record, message):
     ("text", "line", "message"),
     [
         ("", 1, "empty"),
-        ("id,id\n", 1, "two the same"),
+        ("id,id\n", 1, "two have the same"),
         ("id,body\na,b\n\nc\n", 4, "1 cells under 2"),
         ('id,body\na,"b\nc\n', 2, "close quotes"),
         ('id,body\na,"b"c\n', 2, "close quotes"),

@@ -30,7 +30,7 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
 @pytest.mark.parametrize("name", FILES)
 def test_both_encodings_are_read(tmp_path, name, encoding):
     read, text = FILES[name]

@@ -85,7 +85,7 @@ def test_bad_judgments_are_refused_with_their_place(tmp_path, name, text, proble
 
 
 def test_an_unknown_format_of_judgments_is_refused_with_those_there_are(tmp_path):
-    with pytest.raises(Mistake, match="trec, smart, npl, beir, pairs"):
+    with pytest.raises(Mistake, match="trec, smart, time, lisa, npl, beir, pairs"):
         read_judgments(tmp_path / "a", "excel")
 
 
@@ -121,11 +121,59 @@ TOPICS = {"1": "bees in winter", "2": "honey"}
             ),
         ),
         ("cran.qry", ".I 007\n.W\nbees in winter\n.I 009\n.W\nhoney\n"),
+        (
+            "a.xml",
+            (
+                '<?xml version="1.0"?>\n<topics task="x">\n<topic number="1">\n'
+                "<query>bees in\nwinter</query></topic>\n"
+                '<topic number="2"><query>honey</query></topic>\n</topics>\n'
+            ),
+        ),
+        (
+            "a.topics",
+            (
+                "<topics><topic><num>1</num>bees in winter</topic>\n"
+                '<topic id="2">honey</topic></topics>\n'
+            ),
+        ),
+        ("a.txt", "1:bees in winter\n\n2: honey\n"),
     ],
 )
 def test_topics_are_told_by_their_first_line(tmp_path, name, text):
     (tmp_path / name).write_text(text)
     assert read_topics(tmp_path / name) == TOPICS
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "problem"),
+    [
+        ("a.xml", "<topics><topic>x</topic></topics>", "an empty id"),
+        ("a.xml", "<topics><topic number='1'>x</topics>", "line 1: not XML"),
+        ("a.doc", "bees\n", "topics of which format.* one of trec-topics, .*id:query$"),
+    ],
+)
+def test_topics_that_cannot_be_read_are_refused(tmp_path, name, text, problem):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(Mistake, match=problem):
+        read_topics(tmp_path / name)
+    (tmp_path / "b.txt").write_text("1:bees\n2\n")
+    with pytest.raises(UnreadableFile, match="line 2: not 'id:query'"):
+        read_topics(tmp_path / "b.txt", "id:query")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "latin-1"])
+def test_judgments_topics_and_runs_are_read_in_the_encodings_they_come_in(
+    tmp_path, encoding
+):
+    (tmp_path / "a.qrels").write_bytes("q1 0 dö 1\n".encode(encoding))
+    assert read_judgments(tmp_path / "a.qrels") == {"q1": {"dö": 1.0}}
+    (tmp_path / "a.run").write_bytes("q1 Q0 dö 1 2.5 me\n".encode(encoding))
+    assert read_run_table(tmp_path / "a.run") == {"q1": {"dö": 2.5}}
+    (tmp_path / "a.pairs").write_bytes("q1 dö e\n".encode(encoding))
+    assert read_judgments(tmp_path / "a.pairs") == {"q1": [("dö", "e")]}
+    topics = "<top>\n<num> 1\n<title> Öl\n</top>\n".encode(encoding)
+    (tmp_path / "a.topics").write_bytes(topics)
+    assert read_topics(tmp_path / "a.topics") == {"1": "Öl"}
 
 
 def test_some_fields_of_topics_can_be_chosen(tmp_path):

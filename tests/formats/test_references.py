@@ -2,7 +2,10 @@
 
 import re
 
-from classmark.formats.citations import write_bibtex, write_ris
+import pytest
+
+from classmark.formats import read_records
+from classmark.formats.citations import reference_of, write_bibtex, write_ris
 from classmark.formats.records import Reference
 
 FOUND = [
@@ -35,6 +38,33 @@ BIB = r"""@misc{r1,
 def test_ris_has_type_id_title_and_note(tmp_path):
     assert write_ris(FOUND, tmp_path / "x.ris") == 3
     assert (tmp_path / "x.ris").read_bytes().decode() == RIS
+
+
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        ({"type": "Journal Article; Review"}, "JOUR"),
+        ({"type": "Review", "journal": "Fens"}, "GEN"),
+        ({"journal": "Fens"}, "JOUR"),
+        ({"type": "CHAP", "journal": "Fens"}, "CHAP"),
+        ({}, "GEN"),
+    ],
+)
+def test_ris_calls_an_article_what_one_of_its_types_does(tmp_path, facts, said):
+    write_ris([Reference("a", "Pumps", "", facts)], tmp_path / "x.ris")
+    assert (tmp_path / "x.ris").read_text().startswith(f"TY  - {said}\n")
+
+
+@pytest.mark.needs("bibtexparser")
+@pytest.mark.parametrize("words", ["pumps, drains,fens", "pumps; drains; fens"])
+def test_keywords_of_bibtex_are_several_and_come_out_one_by_one(tmp_path, words):
+    path = tmp_path / "a.bib"
+    path.write_text(f"@article{{k1, title = {{Pumps}}, keywords = {{{words}}}}}\n")
+    (record,) = read_records(path)
+    write_ris([reference_of(record, "Pumps")], tmp_path / "x.ris")
+    lines = (tmp_path / "x.ris").read_text().splitlines()
+    found = [line for line in lines if line.startswith("KW")]
+    assert found == ["KW  - pumps", "KW  - drains", "KW  - fens"]
 
 
 def test_bibtex_has_a_key_of_its_own_for_every_id(tmp_path):

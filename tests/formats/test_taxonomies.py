@@ -154,7 +154,9 @@ def test_formats_by_suffix_and_name(tmp_path):
     assert len(read_categories(written(tmp_path, CSV))) == 2
     path = written(tmp_path, "1 2 3\n1 4\n", "cat_hier.txt")
     assert [c.id for c in read_categories(path, "lshtc")] == ["1", "2", "3", "4"]
-    with pytest.raises(Mistake, match=r"which format\? Give format=, one of csv"):
+    with pytest.raises(
+        Mistake, match=r"which format: give --format \(format=\), one of csv"
+    ):
         read_categories(path)
     with pytest.raises(Mistake, match="format 'xyz' is not known"):
         read_categories(path, "xyz")

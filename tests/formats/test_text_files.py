@@ -96,7 +96,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
 
 
 def test_half_characters_cannot_be_written(tmp_path):
-    with pytest.raises(Mistake, match="no Unicode"), writing(tmp_path / "a") as file:
+    with pytest.raises(Mistake, match="not Unicode"), writing(tmp_path / "a") as file:
         file.write("\ud800")
     assert list(tmp_path.iterdir()) == []
 

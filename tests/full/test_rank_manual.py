@@ -38,7 +38,7 @@ def test_the_commands_and_the_python_run(monkeypatch, capsys):
         out = capsys.readouterr()
         assert not stop.value.code, f"{line}: {out.err}"
         shown.append(out.out)
-    assert "ranker 1 is in service" in shown[1]
+    assert "ranker 1 is now in service" in shown[1]
     assert "ordered by ranker 1" in shown[2]
     space = {}
     for block in blocks("python"):

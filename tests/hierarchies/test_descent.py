@@ -1,5 +1,7 @@
 """The kernels against the slow descent, on trees and graphs drawn at random."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -120,6 +122,28 @@ def test_all_leaves(cases, margins):
                 out,
             )  # fmt: skip
         np.testing.assert_allclose(ours, theirs, atol=1e-12, err_msg=seed)
+
+
+def test_leaf_scores_and_leaves_before(cases):
+    """Several leaves may count as one category, others as none."""
+    for seed, tree, shape, trained, rows in cases:
+        numbers = np.arange(len(tree.leaves)) // 2
+        numbers[3] = -1
+        for i, target in product(
+            range(len(rows)), sorted(set(numbers.tolist()) - {-1})
+        ):
+            leaves = np.flatnonzero(numbers == target)
+            given = (*rows.row(i), trained.arrays, 1.5)
+            above = trained.above(leaves.tolist())
+            ours, theirs = np.full((2, len(numbers)), -np.inf)
+            fast.leaf_scores(*given, above, shape.widest, ours)
+            slow.leaf_scores(*given, above, shape.widest, theirs)
+            close = (ours[leaves], theirs[leaves])
+            np.testing.assert_allclose(*close, atol=1e-12, err_msg=seed)
+            score = ours[leaves].max()
+            place = (score, numbers, target, shape.widest)
+            before = fast.leaves_before(*given, *place)
+            assert before == slow.leaves_before(*given, *place), (seed, i, target)
 
 
 def test_a_beam_wide_enough_finds_the_best_of_all_paths(cases):

@@ -6,7 +6,9 @@ import pytest
 from classmark.hierarchies.flat import FlatClassifier, NodeRanker
 from classmark.hierarchies.top_down import TopDownClassifier, TopDownRanker
 from classmark.problems import Mistake
+from classmark.ranking import rank_of
 from classmark.taxonomy.tree import Taxonomy
+from classmark.workbench.learning.models import PresentRanker
 
 TREE = Taxonomy(
     [("r", "a"), ("r", "b"), ("a", "a1"), ("a", "a2"), ("b", "b1"), ("b", "b2")]
@@ -45,6 +47,28 @@ def test_scores_by_label_are_those_of_the_classifier_by_name(drawn, base):
         )
     parts = ranker.evidence(X[:1], 2).parts
     assert np.array_equal(parts, other.evidence(X[:1], "a2").parts)
+
+
+def test_ranks_are_places_among_all_scores(drawn):
+    X, labels = drawn
+    few = [[c for c in own if c != 3] for own in labels]
+    ranker = TopDownRanker(TREE, NAMES, n_jobs=1).fit(X, few)
+    for row in X[:, None]:
+        scores = ranker.decision_function(row)[0]
+        standings = ranker.ranks(row, range(5))
+        assert standings[3] is None  # no document has it
+        for label in (0, 1, 2, 4):
+            assert standings[label] == (rank_of(scores, label), scores[label])
+
+
+def test_ranks_of_categories_merged_and_left_out_since(drawn):
+    X, labels = drawn
+    ranker = TopDownRanker(TREE, NAMES, n_jobs=1).fit(X, labels)
+    present = PresentRanker(ranker, [[4], [2, 0], [1]])
+    for row in X[:, None]:
+        scores = present.decision_function(row)[0]
+        expected = [(rank_of(scores, c), scores[c]) for c in range(3)]
+        assert present.ranks(row, range(3)) == expected
 
 
 def test_labels_may_be_fewer_than_leaves_and_more(drawn):

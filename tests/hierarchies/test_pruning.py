@@ -23,23 +23,23 @@ def test_a_node_that_no_line_can_separate_goes():
     X, y = confusing()
     found = pruned(MISLEADING, X, y, PruningOptions("bound"), NodeLearner())
     assert {entry.node for entry in found.removed} & {"a", "b"}
-    assert all("documents it was chosen on" in entry.why for entry in found.removed)
+    assert all("documents used for choosing" in entry.why for entry in found.removed)
     assert found.tried == 2
     report = pruning_report(MISLEADING, X, y)
     assert report.after.error < report.before.error / 2
     assert report.chance.p_value < 0.01
-    assert report.said.startswith("better: error 0.")
+    assert report.said.startswith("The simpler tree is significantly better")
     assert report.after.complexity > report.before.complexity
     assert report.rows()[3]["what"] == "held-out error"
     removed = {"before": 0, "after": len(report.removed)}
-    assert report.rows()[0] == {"what": "removed, of 2 inner nodes", **removed}
-    assert report.rows()[-1]["what"].startswith("bound of the theorem")
+    assert report.rows()[0] == {"what": "removed, of 2 inner categories", **removed}
+    assert report.rows()[-1]["what"].startswith("theoretical bound")
     assert "price for complexity (0.0001 √m Σ" in report.explained
-    assert "on the documents they were chosen on" in report.explained
+    assert "on the documents used for choosing" in report.explained
 
 
 @pytest.mark.parametrize(
-    ("policy", "said"), [("meta", "learned on nodes that were tried"), ("random", "")]
+    ("policy", "said"), [("meta", "learned from other categories"), ("random", "")]
 )
 def test_what_decided_is_said(policy, said):
     X, y = confusing(80)
@@ -79,7 +79,7 @@ def test_a_share_bounds_what_goes():
 def test_signs_are_written_as_minus():
     said = Removal(3.0, 4, 10, -2).why
     assert said.endswith("complexity −2")
-    assert said.startswith("+3 right of 10 documents")
+    assert said.startswith("+3 correct of the 10 documents")
 
 
 def test_a_bold_policy_removes_no_less():

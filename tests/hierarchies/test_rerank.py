@@ -236,5 +236,7 @@ def test_what_the_base_has_chosen_is_not_chosen_again():
     base = TaxonomyRanker(TREE, list(SIZES))
     learned = TaxonomyRanker(TREE, list(SIZES)).fit(np.eye(3), [[0], [1], [2]])
     found = quicker(base, learned)
-    assert (found.C, found.center) == learned.setting_
-    assert (base.C, base.center) == (None, None)
+    setting = learned.setting_
+    assert (found.C, found.center) == (setting.C, setting.center)
+    assert (found.prior, found.noise) == (setting.prior, setting.noise)
+    assert (base.C, base.center) == (None, "auto")

@@ -7,20 +7,14 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from classmark.arrays import rows_from
-from classmark.hierarchies import taxonomy_ranker
-from classmark.hierarchies.taxonomy_ranker import (
-    BETWEEN,
-    FREE,
-    NEAR,
-    PriceSetting,
-    TaxonomyRanker,
-    first_is_right,
-    smoothed_prototypes,
-)
+from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker, smoothed_prototypes
 from classmark.preferences.graph import PreferenceGraph
 from classmark.problems import Mistake
+from classmark.rankers import auto
+from classmark.rankers.auto import PreferenceSetting
+from classmark.rankers.live_text_ranker import LiveTextRanker
 from classmark.rankers.preference import PreferenceRanker
-from classmark.rankers.text_ranker import LiveTextRanker, TextRanker
+from classmark.rankers.text_ranker import TextRanker
 from classmark.taxonomy.tree import Taxonomy
 from classmark.weighting.vectorizer import Vectorizer
 
@@ -49,9 +43,9 @@ def test_it_solves_the_problem_around_the_smoothed_prototypes():
     said = np.eye(len(TREE), 12)
     ranker = TaxonomyRanker(TREE, NAMES, 0.5, said, C=0.2, center=3.0, tol=1e-6)
     ranker.fit(X, Y)
-    start, _ = smoothed_prototypes(
+    start = smoothed_prototypes(
         rows_from(X), rows_from(Y), TREE, NODES, 0.5, csr_matrix(0.5 * said)
-    )
+    ).prototypes
     W = np.asarray(ranker.weights_)
     right = (X @ W)[np.arange(40), label]
     others = np.where(np.eye(4)[label] > 0, -np.inf, X @ W).max(axis=1)
@@ -66,7 +60,7 @@ def test_almost_no_price_leaves_the_prototypes():
     X, label = made_up(30)
     Y = indicator(label)
     ranker = TaxonomyRanker(TREE, NAMES, C=1e-9, center=1.0).fit(X, Y)
-    start, _ = smoothed_prototypes(rows_from(X), rows_from(Y), TREE, NODES)
+    start = smoothed_prototypes(rows_from(X), rows_from(Y), TREE, NODES).prototypes
     assert ranker.weights_ == pytest.approx(start.toarray(), abs=1e-6)
 
 
@@ -106,71 +100,82 @@ def test_thresholds_start_from_nothing():
     assert ranker.thresholds_ == pytest.approx(0, abs=1e-6)
 
 
-def test_few_documents_stay_near():
+NEAR = PreferenceSetting("dom", 0.3, 6.0, 0.3, 1e-2, 2.0)
+
+
+def test_few_documents_are_learned_as_without_a_tree_but_nearer_the_prototypes():
     X, label = made_up(20)
-    assert TaxonomyRanker(TREE, NAMES).fit(X, indicator(label)).setting_ == NEAR
+    Y = indicator(label)
+    setting = TaxonomyRanker(TREE, NAMES).fit(X, Y).setting_
+    assert setting == NEAR
+    assert setting._replace(center=3.0) == PreferenceRanker().fit(X, Y).setting_
 
 
-def decide(monkeypatch, hits):
-    """Let it be given which documents are right by each setting."""
+def test_documents_are_compared_with_the_prototypes_without_them():
+    X, label = made_up(20)
+    problem = TaxonomyRanker(TREE, NAMES).fit(X, indicator(label)).problem_
+    assert (problem.self_scores > 0).all()
+    assert len(problem.self_scores) == 20
 
-    def found(task, *_):
-        _, out, setting = task
-        return hits[setting][out]
 
-    monkeypatch.setattr(taxonomy_ranker, "first_is_right", found)
+def test_with_a_tree_documents_with_one_label_have_a_prior_too():
+    X, label = made_up(200)
+    Y = indicator(label)
+    assert TaxonomyRanker(TREE, NAMES).fit(X, Y).setting_.prior == 0.3
+    assert PreferenceRanker().fit(X, Y).setting_.prior == 0.0
+    alone = TaxonomyRanker(TREE, NAMES, thresholds="common").fit(X, Y)
+    assert (alone.setting_.prior, alone.setting_.noise) == (0.0, 2.0)
 
 
 def test_with_many_documents_those_held_out_decide(monkeypatch):
     X, label = made_up(200)
-    hits = {
-        FREE: np.array([1.0, 0.0] * 100),
-        BETWEEN: np.array([1.0] + [1.0, 0.0] * 99 + [0.0]),
-        NEAR: np.ones(200),
-    }
-    decide(monkeypatch, hits)
-    ranker = TaxonomyRanker(TREE, NAMES)
-    assert ranker.fit(X, indicator(label)).setting_ == NEAR
-    hits[NEAR] = hits[BETWEEN]
-    assert ranker.fit(X, indicator(label)).setting_ == FREE
+    centers = []
+
+    def ranked(scores, truth):
+        """As if center 3 were clearly better than 6, and 1.4 no better than that."""
+        precision = np.full(len(scores), {0: 0.5, 1: 0.9, 2: 0.9}[len(centers)])
+        centers.append(truth.width)
+        return {"average_precision": precision}
+
+    monkeypatch.setattr(auto, "category_ranking_per_document", ranked)
+    ranker = TaxonomyRanker(TREE, NAMES).fit(X, indicator(label))
+    assert ranker.setting_ == NEAR._replace(center=3.0)
+    assert centers == [4, 4, 4]
 
 
-def test_a_gain_within_its_error_is_no_gain(monkeypatch):
-    X, label = made_up(200)
-    base = np.array([1.0, 0.0] * 100)
-    turned = 1 - base
-    turned[1] = turned[0] = 1.0
-    decide(monkeypatch, {FREE: base, BETWEEN: turned, NEAR: np.zeros(200)})
-    assert turned.sum() > base.sum()
-    assert TaxonomyRanker(TREE, NAMES).fit(X, indicator(label)).setting_ == FREE
+def test_a_trial_starts_from_the_tree_too(monkeypatch):
+    X, label = made_up(210)
+    seen = []
+    fit = TaxonomyRanker.fit
+
+    def noted(self, X, y, sample_weight=None):
+        seen.append((len(rows_from(X)), self.center, self._tree or self.taxonomy))
+        return fit(self, X, y, sample_weight)
+
+    monkeypatch.setattr(TaxonomyRanker, "fit", noted)
+    TaxonomyRanker(TREE, NAMES).fit(X, indicator(label))
+    assert seen == [(210, "auto", TREE)] + [(70, c, TREE) for c in (6.0, 3.0, 1.4)]
 
 
-def test_documents_held_out_are_judged_by_what_has_not_seen_them():
-    X, label = made_up(200)
-    rows, labels = rows_from(X), rows_from(indicator(label))
-    ranker = TaxonomyRanker(TREE, NAMES)
-    half = (np.arange(0, 200, 2), np.arange(1, 200, 2))
-    found = first_is_right((*half, NEAR), ranker, rows, labels)
-    assert len(found) == 100
-    assert set(found.tolist()) == {False, True}
-    twice = np.vstack([np.eye(200), np.eye(200)])[:, :200]
-    alone = first_is_right((*half, FREE), ranker, rows_from(np.eye(200)), labels)
-    known = TaxonomyRanker(TREE, NAMES, C=1.0, center=2.0)
-    known.fit(twice, indicator(np.tile(label, 2)))
-    assert known.score(twice, indicator(np.tile(label, 2))) == 1.0
-    assert alone.mean() < 0.5
+def test_sparse_weights_have_no_prior_and_no_noise():
+    X, label = made_up(20)
+    ranker = TaxonomyRanker(TREE, NAMES, memory="1B").fit(X, indicator(label))
+    assert ranker.setting_ == NEAR._replace(center=5.0, prior=0.0, noise=0.0)
 
 
 def test_a_value_given_stays():
     X, label = made_up(20)
     Y = indicator(label)
-    assert TaxonomyRanker(TREE, NAMES, C=0.7).fit(X, Y).setting_ == PriceSetting(
-        0.7, 5.0
+    priced = TaxonomyRanker(TREE, NAMES, C=0.7).fit(X, Y).setting_
+    assert priced == PreferenceSetting("dom", 0.7, 5.0, 0.0, 1e-2)
+    given = TaxonomyRanker(TREE, NAMES, center=1.5, noise=None).fit(X, Y).setting_
+    assert given == NEAR._replace(center=1.5, noise=0.0)
+    many = TaxonomyRanker(TREE, NAMES, C=0.1, center=2.0, prior=0.3, noise=1.0)
+    assert many.fit(*made_up(200)).setting_ == NEAR._replace(
+        C=0.1, center=2.0, noise=1.0
     )
-    given = TaxonomyRanker(TREE, NAMES, center=1.5).fit(X, Y)
-    assert given.setting_ == PriceSetting(0.03, 1.5)
-    many = TaxonomyRanker(TREE, NAMES, C=0.1, center=2.0).fit(*made_up(200))
-    assert many.setting_ == PriceSetting(0.1, 2.0)
+    unset = TaxonomyRanker(TREE, NAMES, center=None).fit(X, Y).setting_
+    assert unset == NEAR
 
 
 def test_the_path_of_costs():
@@ -180,14 +185,14 @@ def test_the_path_of_costs():
     for found in ranker.path(X, Y, [1.0, 0.1]):
         alone = TaxonomyRanker(TREE, NAMES, C=found.C, center=5.0, tol=1e-6).fit(X, Y)
         assert found.objective_ == pytest.approx(alone.objective_, rel=1e-4)
-        assert found.setting_ == PriceSetting(found.C, 5.0)
+        assert found.setting_ == PreferenceSetting("dom", found.C, 5.0, 0.0, 1e-6)
 
 
 def test_it_learns_on_document_by_document_with_the_parameters_of_now():
     X, label = made_up(40)
     Y = indicator(label)
     ranker = TaxonomyRanker(TREE, NAMES, C=0.1, center=2.0, revisits=3)
-    with pytest.raises(Mistake, match="need all documents at once"):
+    with pytest.raises(Mistake, match="center and class_weight need all documents"):
         ranker.partial_fit(X, Y)
     ranker.fit(X[:30], Y[:30]).set_params(revisits=7).partial_fit(X[30:], Y[30:])
     assert ranker.revisits_ == 7 * 10
@@ -257,7 +262,8 @@ def test_it_is_kept_as_a_preference_ranker(tmp_path):
     model.save(tmp_path / "m")
     opened = TextRanker.open(tmp_path / "m")
     assert type(opened.ranker) is PreferenceRanker
-    assert (opened.ranker.C, opened.ranker.center) == NEAR
+    assert (opened.ranker.C, opened.ranker.center) == (NEAR.C, NEAR.center)
+    assert (opened.ranker.prior, opened.ranker.noise) == (NEAR.prior, NEAR.noise)
     assert opened.scores(TEXTS) == pytest.approx(model.scores(TEXTS))
 
 
@@ -336,7 +342,8 @@ def test_a_category_without_documents_is_found_by_what_its_description_means():
         vectorizer = Vectorizer(meaning=meaning)
         X = vectorizer.fit_transform([*texts, "honeycomb"])[:3]
         about = vectorizer.transform([said.get(node, "") for node in TREE])
-        ranker = TaxonomyRanker(TREE, NAMES, descriptions=about).fit(X, labels)
+        ranker = TaxonomyRanker(TREE, NAMES, descriptions=about, prior=None)
+        ranker.fit(X, labels)
         found[name] = ranker.decision_function(vectorizer.transform(["my apiary"]))[0]
     assert found["words"] == pytest.approx(np.zeros(4))
     assert found["both"].argmax() == 3

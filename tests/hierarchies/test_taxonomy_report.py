@@ -1,5 +1,7 @@
 """The report: every figure counted again, with and without documents."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -57,7 +59,7 @@ def test_with_documents_every_figure_is_there():
     assert report.class_sizes.ranks == 3
     assert report["error_top_down"] == report.error_top_down
     assert report.strategy == "top-down"
-    assert "on 20 documents held out" in report.why
+    assert "on 20 test documents" in report.why
     assert report.bound_flat.total > report.bound_top_down.total
     said = {row["what"]: row["value"] for row in report.rows()}
     assert said["training error, flat"] == report.training_error_flat
@@ -98,14 +100,14 @@ def test_ratios_are_those_of_the_errors_of_both_classifiers():
         (Taxonomy([], nodes=["a"]), ["a"], "fewer than two leaves"),
         (Taxonomy([("r", "a")]), ["a"], "fewer than two leaves"),
         (Taxonomy([]), [[]], "fewer than two leaves"),
-        (Taxonomy([], nodes=["a", "b"]), ["a"], "right below the top"),
-        (Taxonomy([("r", "a"), ("r", "b")]), ["b"], "right below the top"),
+        (Taxonomy([], nodes=["a", "b"]), ["a"], "directly below the top"),
+        (Taxonomy([("r", "a"), ("r", "b")]), ["b"], "directly below the top"),
     ],
 )
 def test_where_flat_and_top_down_are_the_same_nothing_is_chosen(tree, y, said):
     report = taxonomy_report(tree, np.eye(20), y * 20)
     assert report.strategy is None
-    assert report.why.startswith("nothing to choose between")
+    assert report.why.startswith("there is nothing to compare")
     assert said in report.why
     assert report.documents == 20
 
@@ -158,7 +160,15 @@ class Measured:
 
     def __init__(self, ratio, p_value):
         self.ratio, self.tested = ratio, 100
+        self.flat = self.top_down = SimpleNamespace(held_out=0.1)
         self.chance = type("Outcome", (), {"p_value": p_value})
+
+
+def test_where_neither_errs_no_ratio_is_told():
+    measured = Measured(1.0, 1.0)
+    measured.flat = measured.top_down = SimpleNamespace(held_out=0.0)
+    _, why = favoured(measured, 0.01, 10**6)
+    assert why.startswith("on 100 test documents neither makes an error")
 
 
 @pytest.mark.parametrize(
@@ -174,8 +184,8 @@ class Measured:
 def test_the_strategy_follows_errors_chance_and_memory(ratio, p, weights, strategy):
     found, why = favoured(Measured(ratio, p), 0.01, weights)
     assert found == strategy
-    assert "100 documents held out" in why
-    assert ("errs more often than flat" in why) == np.isinf(ratio)
+    assert "100 test documents" in why
+    assert ("∞ times as many" in why) == np.isinf(ratio)
 
 
 def test_the_dry_run_of_lshtc_is_described(data):

@@ -32,7 +32,7 @@ def test_close_calls_are_turned_as_the_reranker_turns_them(drawn):
     base = reranker.base_
     votes = votes_of(X, y, base)
     same = Votes(votes.rows, votes.labels, reranker.scale_)
-    order = [reranker.classes_.index(label) for label in range(4)]
+    order = [reranker.classes_.tolist().index(label) for label in range(4)]
     numbers = np.argsort(order)
     turned = VotedRanker(base, same, numbers).decision_function(X)
     before = base.decision_function(X)

@@ -233,8 +233,12 @@ def test_beliefs_by_hand(room):
 @pytest.mark.parametrize(
     ("query", "options", "said"),
     [
-        ("author:bees", {}, "query:1: there is no field 'author': use title, body"),
-        ("bees -author:x", {}, "query:7: "),
+        (
+            "author:bees",
+            {},
+            "query, character 1: there is no field 'author': use title, body",
+        ),
+        ("bees -author:x", {}, "query, character 7: "),
         ("bees #and(a b)", {}, "stands among other parts"),
         ("#and(a b)", {"model": "boolean"}, "does not make a set"),
         ("#and(a b)", {"model": "bm25"}, "name no other model"),

@@ -129,10 +129,12 @@ def test_plain_text_is_searched_in_silence(pages, query):
     assert pages.search(query) == pages.searcher.search(pages.terms(query))
 
 
-def test_feedback_is_for_questions(pages):
-    with pytest.raises(Mistake, match=r"index\.ask"):
-        pages.search("wind", feedback="rm3")
-    assert pages.ask("wind", feedback="rm3")
+def test_feedback_makes_texts_and_questions_longer_alike(pages):
+    options = {"feedback": "rm3", "model": "dirichlet", "mu": 10.0}
+    longer = pages.search("wind", **options)
+    assert longer == pages.ask("wind", **options)
+    assert longer != pages.search("wind", model="dirichlet", mu=10.0)
+    assert pages.search_many(["wind"], **options) == [longer]
 
 
 def test_ask_is_search_where_nothing_is_an_operator(pages):

@@ -84,7 +84,7 @@ def test_any_string_is_read_or_refused_with_a_caret(query):
         return
     first, shown, caret = str(problem).split("\n")
     assert first == problem.line
-    assert first.startswith(f"query:{problem.at + 1}: ")
+    assert first.startswith(f"query, character {problem.at + 1}: ")
     assert 0 <= problem.at <= len(query)
     assert caret.strip() == "^"
     assert shown.startswith("  ")
@@ -134,9 +134,9 @@ def test_nothing_is_asked(query):
         ("bees AND (", 10, "expected after (: write one, or leave ( out"),
         ("OR bees", 0, "expected before OR: write one, or leave OR out"),
         ("bees OR )", 8, "expected after OR"),
-        (") bees", 0, "closes nothing"),
+        (") bees", 0, "there is no ( for this )"),
         ("(bees", 0, "the ) of this ( is missing"),
-        ("bees) x", 4, "closes nothing"),
+        ("bees) x", 4, "there is no ( for this )"),
         ("bees ()", 6, "between ( and )"),
         ('say "bees', 4, "closing"),
         ("title:(a b)", 6, "right after title:"),

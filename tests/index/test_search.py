@@ -91,6 +91,19 @@ def test_plans_do_not_pile_up(counts):
     assert len(prepared.plans) <= KEPT
 
 
+def test_impacts_are_made_for_the_second_query_where_there_is_room(counts):
+    wide, narrow = field_from(counts), field_from(counts)
+    narrow.room = 0
+    answers = []
+    for field, sizes in ((wide, [0, len(wide.whole.items)]), (narrow, [0, 0])):
+        searcher = Searcher(field)
+        prepared = searcher.one_field("")
+        for size in sizes:
+            answers.append(searcher.search(["t001", "t000"], 5))
+            assert len(prepared.plan("bm25", {}).ready.impacts) == size
+    assert answers == [answers[0]] * 4
+
+
 def test_a_prior_moves_items(counts):
     searcher = Searcher(field_from(counts))
     chances = np.full(200, 0.001)

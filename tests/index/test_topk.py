@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from classmark.index import kernels_impacts as impacts
 from classmark.index import kernels_pruning as finishing
 from classmark.index import kernels_pruning as pruning
 from classmark.index import kernels_search as finding
@@ -12,10 +13,11 @@ from classmark.index import kernels_topk as fast
 from classmark.index import kernels_topk as heaps
 from classmark.index import kernels_vectors as vectors
 from classmark.index.kernels_models import Final, Heap, Scoring
-from classmark.index.models import MODELS, Prepared
+from classmark.index.models import MODELS, REPEATED, Prepared
 from oracles import finding as slow_finding
 from oracles import finishing as slow_finishing
 from oracles import heaps as slow_heaps
+from oracles import impacts as slow_impacts
 from oracles import pruning as slow_pruning
 from oracles import topk as slow
 from oracles import vectors as slow_vectors
@@ -190,7 +192,7 @@ def test_finding_is_the_slow_way(way):
     query = field.located(["t003", "t000", "t003"])[0]
     found = []
     for room in (finding, slow_finding):
-        scratch = finding.Scratch(np.full(300, -0.0), np.zeros(301, np.uint32))
+        scratch = finding.empty_scratch(300)
         shared = (field.postings, plan.ready._replace(strategy=way), scratch)
         out, sizes = empty_heap(24), np.array([4, 4])
         assert room.find(np.tile(query, 2), sizes, *shared, out) == 12
@@ -202,6 +204,40 @@ def test_finding_is_the_slow_way(way):
         found.append(out)
     np.testing.assert_array_equal(found[0][0], found[1][0])
     np.testing.assert_allclose(found[0][1], found[1][1])
+
+
+@pytest.mark.parametrize("model", ["bm25", "bm25+", "jm", "spl", "cosine", "dph"])
+def test_impacts_are_the_slow_ones(model):
+    field = Prepared(field_from(counts_of(4, 400, 8, 0.3)))
+    ready, made = field.plan(model, {}).ready, []
+    items, counts, table = field.postings[:3]
+    for room in (impacts, slow_impacts):
+        peaks, out = np.zeros(len(table)), np.zeros(len(items), np.uint16)
+        shared = ready.code, ready.world, ready.x, (items, counts), table
+        made.append((room.weigh_lists(*shared, peaks, out), peaks, out))
+    assert made[0][0] == made[1][0] == (model != "dph")
+    if made[0][0]:
+        np.testing.assert_allclose(made[0][1], made[1][1])
+        assert abs(made[0][2].astype(int) - made[1][2]).max() <= 1
+        assert made[0][2].max() == 65_535
+
+
+def test_finding_by_impacts_is_the_slow_way():
+    field = Prepared(field_from(counts_of(7, 400, 8, 0.3)))
+    plan = field.ask_plan(("bm25", {}), REPEATED)
+    asked, found = field.ask(["t001", "t004", "t006"], ("bm25", {})), []
+    places = asked.query.numbers
+    final = Final(field.alive, plan.ready.extra, asked.scale, asked.offset)
+    for room in (impacts, slow_impacts):
+        heap, scratch = empty_heap(9), finding.empty_scratch(400)
+        shared = asked.scoring, final, places, plan.ready, scratch
+        n = room.find_by_impacts(*shared, heap)
+        found.append((n, heap[0].tolist(), heap[1].round(9).tolist()))
+        assert not scratch.sums.any()
+    assert found[0] == found[1]
+    nothing = asked.scoring._replace(a=np.zeros(3))
+    lack = impacts.find_by_impacts(nothing, final, places, plan.ready, scratch, heap)
+    assert lack == -1
 
 
 def test_pieces_of_finding():

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.index.models import MODELS
+from classmark.index.kernels_impacts import WINDOW
+from classmark.index.models import MODELS, REPEATED
 from classmark.index.search import Searcher, log_prior
 from oracles.searched import NAMES, counts_of, field_from, paper_ranking
 
@@ -46,12 +47,15 @@ def sparse_field(rng, n, width, deleted):
 
 
 def ways(searcher, terms, k, choice, prior=None):
-    """Answer by accumulators and by windows."""
+    """Answer by accumulators, by windows, by what is cheaper of both, by impacts."""
     prepared = next(iter(searcher.fields.values()))
-    plan, key = prepared.plan(*choice), (choice[0], *choice[1].items())
-    for way in (0, 1, 2):
+    key = (choice[0], *choice[1].items())
+    without = prepared.plan(*choice).ready
+    plan = prepared.ask_plan(choice, REPEATED)
+    for way in (0, 1, 2, 3):
         if way != 1 or prunable(prepared, plan, terms):
-            ready = plan.ready._replace(strategy=way if plan.ready.strategy else 0)
+            ready = plan.ready if way == 3 else without
+            ready = ready._replace(strategy=way if without.strategy or way == 3 else 0)
             prepared.plans[key] = plan._replace(ready=ready)
             yield searcher.search(terms, k, choice[0], prior=prior, **choice[1])
 
@@ -79,6 +83,46 @@ def test_pruned_is_exhaustive_to_the_last_bit(seed, choice, k, n, deleted, prior
         assert answer == answers[0]
     ranked = [(-hit.score, hit.number) for hit in answers[0]]
     assert ranked == sorted(ranked)
+
+
+@pytest.mark.parametrize("deleted", [False, True])
+@pytest.mark.parametrize("k", [1, 10, 200])
+@pytest.mark.parametrize("model", ["bm25", "bm25+", "jm", "pl2", "idf"])
+def test_impacts_of_many_windows_are_exhaustive_to_the_last_bit(model, k, deleted):
+    rng = np.random.default_rng(k)
+    searcher = Searcher(sparse_field(rng, 2 * WINDOW + 999, 9, deleted))
+    for asked in ([0, 1], [2, 3, 3], [4, 5, 6, 7, 8], range(9)):
+        terms = [NAMES[t] for t in asked]
+        exhaustive, *others = ways(searcher, terms, k, (model, {}))
+        assert exhaustive
+        for answer in others:
+            assert answer == exhaustive
+
+
+def test_a_term_that_only_other_shards_have_adds_nothing():
+    """Statistics of a shard are those of all items: a list may be empty."""
+    counts = counts_of(3, 300, 12, 0.4)
+    counts[:, [5, 11]] = 0
+    field = field_from(counts)
+    field.df, field.cf = field.df + np.uint32(7), field.cf + 9
+    searcher = Searcher(field)
+    for asked in ([1, 2], [5, 4], [6, 11, 10], [5, 11], [11]):
+        terms = [NAMES[t] for t in asked]
+        exhaustive, *others = ways(searcher, terms, 300, ("bm25", {}))
+        assert bool(exhaustive) == bool(set(asked) - {5, 11})
+        assert others == [exhaustive] * len(others)
+
+
+@given(seeds, st.sampled_from([1e-250, 1e-6, 1.0, 1e9, 1e250]), st.booleans())
+def test_impacts_hold_for_any_weights(seed, scale, many):
+    rng = np.random.default_rng(seed)
+    searcher = Searcher(field_from(counts_of(seed, 600, 40, 0.4)))
+    numbers = rng.permutation(40)[: 35 if many else 3]
+    weights = scale * rng.lognormal(0, 3, len(numbers))
+    terms = {NAMES[t]: w for t, w in zip(numbers, weights.tolist(), strict=True)}
+    exhaustive, *others = ways(searcher, terms, 10, ("bm25", {}))
+    for answer in others:
+        assert answer == exhaustive
 
 
 @given(seeds, choices(), st.integers(0, 30), st.booleans())
@@ -124,16 +168,16 @@ def test_parts_add_up_to_the_score(seed, choice, prior):
 
 
 @given(seeds, choices())
-def test_a_field_weight_scales_its_scores(seed, choice):
+def test_a_fraction_as_field_weight_scales_its_scores(seed, choice):
     field = field_from(counts_of(seed, 30, 5))
     searcher, (name, parameters) = Searcher({"a": field, "b": field}), choice
     terms = ["t000", "t003", "t003"]
     alone = Searcher(field).search(terms, 30, name, **parameters)
-    both = searcher.search(terms, 30, name, fields={"a": 1.0, "b": 2.0}, **parameters)
+    both = searcher.search(terms, 30, name, fields={"a": 1.0, "b": 2.5}, **parameters)
     scores = {hit.number: hit.score for hit in both}
     assert set(scores) == {hit.number for hit in alone}
     for hit in alone:
-        assert scores[hit.number] == pytest.approx(3 * hit.score, rel=1e-9, abs=1e-9)
+        assert scores[hit.number] == pytest.approx(3.5 * hit.score, rel=1e-9, abs=1e-9)
 
 
 @given(seeds, choices())

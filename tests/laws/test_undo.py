@@ -1,8 +1,8 @@
 """What is undone is as never seen: scores, to the bit, and after a rebuild (promise 6).
 
-A project lives through random acts on documents and categories, imports, replaced texts
-and trainings; acts are undone and brought back in any order that is allowed. Another
-one is given only the acts that hold in the end. Both must rank alike.
+A project lives through random acts on documents and categories, imports, replaced and
+deleted texts, and trainings; acts are undone and brought back in any order that is
+allowed. Another one is given only the acts that hold in the end. Both must rank alike.
 """
 
 import random
@@ -15,12 +15,15 @@ from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.meaning.sources import EncoderVectors
 from classmark.problems import Mistake
+from classmark.rankers.online import RankerBeside
 from classmark.rankers.preference import PreferenceRanker
+from classmark.solvers.preference_beside import LiveDualBeside
 from classmark.solvers.preference_live import LiveDual
 from classmark.taxonomy.tree import Category
 from classmark.workbench import meaning
 from classmark.workbench.categories import edit
 from classmark.workbench.deciding.decide import Decision, decide
+from classmark.workbench.files.documents import delete_documents
 from classmark.workbench.files.importing import import_records
 from classmark.workbench.learning import learner as learners
 from classmark.workbench.learning.live import (
@@ -34,14 +37,14 @@ from classmark.workbench.project import Project
 from classmark.workbench.settings import LearningSettings, MeaningSettings
 from classmark.workbench.store.undo import chain_of, is_undone, undo
 from meaning.tiny_models import Model
-from projects import RIGHT, TEXTS, new_project
+from projects import NAMES, NOTES, RIGHT, TEXTS, new_project
 
 WORDS = "honey hive bee swarm dough oven rye yeast wick tallow flame wax comb"
 ASKED = ["honey and wax", "rye dough", "a flame in the oven", "wick"]
 KINDS = ["assign"] * 5 + ["primary", "reject", "unsure", "remove", "over", "aside"]
 EDITS = ["add", "rename", "describe", "merge", "split", "move", "retire"]
 ROOTS = "SELECT seq FROM judgments WHERE seq > ? AND within IS NULL"
-ACTS = ["decide"] * 8 + EDITS + ["bring_in"] * 2 + ["replace"] * 2
+ACTS = ["decide"] * 8 + EDITS + ["bring_in", "replace", "delete"] * 2
 
 
 HOLDING = """
@@ -63,13 +66,20 @@ LEARNERS = [  # of each its settings, and whether it has meaning beside words
     (LearningSettings(), True),
     (LearningSettings(select_features=2), True),
     (LearningSettings(learner="mmp"), True),
+    (LearningSettings(strategy="plain", memory="500B"), False),
+    (LearningSettings(strategy="top-down"), False),
+]
+CRAFTS = [Category("crafts"), Category("nature")] + [
+    Category(name, parents=("nature" if name == "bees" else "crafts",))
+    for name in NAMES
 ]
 
 
 @pytest.fixture(autouse=True)
 def counted_visits(monkeypatch):
     """No two clocks are alike: the time of a budget is a number of visits here."""
-    monkeypatch.setattr(LiveDual, "revisit_for", LiveDual.revisit)
+    for dual in (LiveDual, LiveDualBeside):
+        monkeypatch.setattr(dual, "revisit_for", dual.revisit)
     monkeypatch.setattr(learners, "BUDGET", VISITS)
 
 
@@ -85,7 +95,8 @@ class Life:
 
     def __init__(self, folder, learning, source):
         parts = {"learning": learning, "meaning": source}
-        self.project = Project(new_project(folder, **parts))
+        tree = CRAFTS if learning.strategy == "top-down" else None
+        self.project = Project(new_project(folder, NOTES, tree, **parts))
         self.store = self.project.store
         self.store.run("PRAGMA synchronous = OFF")
         self.service = Service(self.project, self.store.transaction)
@@ -97,7 +108,7 @@ class Life:
         before = self.last()
         if self.service.learner is not None:
             ranker = self.service.learner.ranker.ranker
-            if isinstance(ranker, PreferenceRanker):
+            if isinstance(ranker, PreferenceRanker | RankerBeside):
                 ranker.set_params(time_budget=visits)
         try:
             getattr(self, name)(*arguments)
@@ -160,6 +171,9 @@ class Life:
 
     def replace(self, document, text):
         self.store.put_documents([Record(Document(document, {"text": text}))])
+
+    def delete(self, document):
+        delete_documents(self.project, [document])
 
     def train(self):
         train(self.project)
@@ -250,6 +264,9 @@ class Chance:
 
     def replace(self):
         return self.rng.choice(self.ids()), self.text()
+
+    def delete(self):
+        return (self.rng.choice(self.ids()),)
 
 
 def lived(folder, seed, steps):

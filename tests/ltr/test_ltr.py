@@ -320,7 +320,7 @@ def test_judgments_without_an_order_are_refused(ranker):
     with pytest.raises(Mistake, match="C is -1"):
         clone(ranker).set_params(C=-1).fit([[0.0], [1.0]], [0, 1], ["a", "a"])
     fitted = clone(ranker).fit([[0.0], [1.0]], [0, 1], ["a", "a"])
-    with pytest.raises(Mistake, match="X has 2 features, 1 were learned"):
+    with pytest.raises(Mistake, match=r"X has 2 features, but .* 1 features"):
         fitted.decision_function([[1.0, 2.0]])
     with pytest.raises(Mistake, match="not fitted"):
         clone(ranker).decision_function([[1.0]])
@@ -371,7 +371,7 @@ def test_trees_order_unseen_queries():
     assert good > chance + 0.2
     with pytest.raises(Mistake, match="whole grades from 0 to 30"):
         LambdaMART().fit(X, y + 0.5, qid)
-    with pytest.raises(Mistake, match="X has 1 features, 4 were learned"):
+    with pytest.raises(Mistake, match=r"X has 1 features, but .* 4 features"):
         ranker.decision_function(X[:, :1])
 
 

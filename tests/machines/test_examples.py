@@ -184,7 +184,7 @@ def test_a_search_over_machines_is_marked_explained_and_undone(two, project):
 
 
 def test_a_query_in_a_file_ranks_over_machines(two, project, tmp_path):
-    from classmark.workbench.examples.like import export_weights
+    from classmark.workbench.examples.export import export_weights
 
     liking = open_example_search(project, SearchStart(("d0", "d1")))
     export_weights(liking, tmp_path / "query.json")

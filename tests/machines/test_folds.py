@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 
-from classmark.arrays import rows_from
 from classmark.corpus.documents import folds
 from classmark.evaluation.evaluate import LabelledTexts, evaluate_each, select_cost
-from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker, chosen
 from classmark.ltr import RankingSVM, select_over_queries
 from classmark.machines.cluster import Machines
 from classmark.preferences.graph import PreferenceGraph
@@ -16,7 +14,6 @@ from classmark.rankers.calibration import held_out_scores
 from classmark.rankers.linear import Rocchio
 from classmark.rankers.preference import PreferenceRanker
 from classmark.rankers.text_ranker import TextRanker
-from classmark.taxonomy.tree import Taxonomy
 from classmark.weighting.vectorizer import Vectorizer
 from classmark.workbench.learning.evaluate import evaluate_project, evaluate_strategies
 from classmark.workbench.learning.train import train
@@ -86,11 +83,6 @@ def held_out_by_graphs():
     return held_out_scores(PreferenceRanker("dom"), X, Y, graphs, n_folds=3)[0].tolist()
 
 
-def chosen_near_prototypes():
-    tree = Taxonomy([("root", name) for name in NAMES])
-    return chosen(TaxonomyRanker(tree, NAMES), rows_from(X), rows_from(Y))
-
-
 def learned_from(train):
     texts, labels = ([part[i] for i in train] for part in (TEXTS, LABELS))
     return TextRanker.fit(Vectorizer(), Rocchio(), texts, labels, NAMES)
@@ -115,7 +107,6 @@ def online_compared():
         (over_queries, [6]),
         (held_out, [5]),
         (held_out_by_graphs, [3]),
-        (chosen_near_prototypes, [9]),
         (evaluated, [3]),
         (online_compared, [2]),
     ],

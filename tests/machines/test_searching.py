@@ -1,22 +1,29 @@
 """An index on workers answers as one on one machine, also when workers are killed."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
+from classmark.index.dense import DenseIndex
+from classmark.index.fusion import HybridQuestion
 from classmark.index.index import Index
 from classmark.index.models import MODELS
 from classmark.index.query_language import MalformedQuery
 from classmark.index.search import log_prior
 from classmark.machines.searching import SpreadIndex
+from classmark.meaning.sources import MeaningSource
 from classmark.problems import Mistake
+from classmark.workbench import meaning
 from classmark.workbench.project import Project, create
 from classmark.workbench.search import search, tune
+from classmark.workbench.search.filters import Narrowing, SearchFilters
 from classmark.workbench.search.index import index_file, index_project
 from classmark.workbench.settings import Settings
+from concepts import STATIC, use_concepts
 from machines.sharded import collection, cut
 
 QUERIES = ["w0", "w1 w1 w9", "w3 w20 w0 w5 nowhere", ""] * 5
@@ -55,6 +62,22 @@ def test_every_way_to_ask(two, folder):
         told = spread.explain("w5 w6", "d70", "kl", prior=prior)
         assert told == index.explain("w5 w6", "d70", "kl", prior=prior)
         assert (spread.fields, len(spread)) == (index.fields, 86)
+
+
+def test_lists_united_over_fields_and_words(two, folder):
+    index = Index.open(folder)
+    with SpreadIndex(two, folder) as spread:
+        for query in ("w1* w5", "+w2* -w3", "w1?2"):
+            assert spread.ask(query, 30) == index.ask(query, 30)
+        hit = index.ask("w1* w5")[3]
+        told = spread.question("w1* w5").explain(hit.number)
+        assert told == index.question("w1* w5").explain(hit.number)
+        for model in MODELS:
+            assert spread.ask("w1* w5", 9, model=model) == index.ask(
+                "w1* w5", 9, model=model
+            )
+        with pytest.raises(Mistake, match="leave the machines out"):
+            spread.ask("#or(w1* w4)")
 
 
 def test_more_workers_than_segments(four, tmp_path):
@@ -140,6 +163,69 @@ def test_a_project_is_searched_alike(two, project):
             assert found == search.search_in(project, query, wish)
     with pytest.raises(MalformedQuery):
         search.search_in(project, "(w1", search.QueryOptions(), machines=two)
+
+
+class RandomVectors(MeaningSource):
+    """Vectors drawn by the bytes of a text."""
+
+    name, digest, dimension = "random", "d1ce", 4
+
+    def _vectors(self, texts):
+        draws = (np.random.default_rng(list(text.encode())) for text in texts)
+        return [draw.normal(size=self.dimension) for draw in draws]
+
+
+def test_words_on_machines_are_fused_with_vectors_here(two, folder):
+    index, random = Index.open(folder), np.random.default_rng(8)
+    dense = DenseIndex(random.normal(size=(90, 4)), source=RandomVectors())
+    prior, some = log_prior(np.linspace(0.1, 1.0, 90)), random.random(90) < 0.6
+    cases = (
+        ("w5", 2.0, 3, {}),
+        ("w1 w2 -w9", 2.0, 7, {"feedback": "rm3"}),
+        ('"w1 w2" w3', 0.5, 3, {"model": "kl", "prior": prior}),
+        ("+w0 w4", None, 7, {}),
+        ("-w0", 1.0, 1000, {}),
+        ("nowhere", 2.0, 3, {}),
+    )
+    with SpreadIndex(two, folder) as spread:
+        for query, weight, depth, wish in cases:
+            for within in (None, some):
+                found = []
+                for each in (None, spread.question):
+                    asked = HybridQuestion.of(index, query, dense, weight, each, **wish)
+                    asked = replace(asked, depth=depth)
+                    if within is not None:
+                        left = Narrowing(SearchFilters(), within)
+                        words = left.apply(asked.words)
+                        asked = replace(asked, words=words, members=within)
+                    hits = asked.answer(6)
+                    found.append((hits, [asked.explain(hit) for hit in hits[:1]]))
+                assert found[0] == found[1]
+        with pytest.raises(Mistake, match="members is None, and machines search"):
+            HybridQuestion(spread.question("w5"), dense, np.ones(4))
+
+
+def test_a_project_is_searched_by_words_and_meaning_alike(two, project, monkeypatch):
+    use_concepts(monkeypatch, RandomVectors())
+    meaning.set_meaning(project, STATIC)
+    meaning.compute(project)
+    for wish in (
+        search.QueryOptions(explain=True, k=5),
+        search.QueryOptions(hybrid="ranks", prior="pagerank:0.5"),
+        search.QueryOptions(hybrid="no", filters=SearchFilters(field="title")),
+        search.QueryOptions(filters=SearchFilters(show="undecided")),
+    ):
+        found = search.search_in(project, "w1 w2 -w9", wish, machines=two)
+        assert found == search.search_in(project, "w1 w2 -w9", wish)
+        assert found.meaning == (wish.hybrid != "no")
+    assert found.hits
+
+
+def test_filters_hold_on_machines_too(two, project):
+    wish = search.QueryOptions(k=30, filters=SearchFilters(show="decided"))
+    assert search.search_in(project, "w1 w2", search.QueryOptions()).hits
+    assert not search.search_in(project, "w1 w2", wish).hits
+    assert not search.search_in(project, "w1 w2", wish, machines=two).hits
 
 
 def test_the_index_of_a_file_is_searched_and_tuned_alike(two, tmp_path):

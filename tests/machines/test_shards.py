@@ -214,7 +214,7 @@ def test_what_is_wrong_is_said_as_by_an_index(cases):
         lambda one: one.search("w1", model="nothing"),
         lambda one: one.search("w1", b=7),
         lambda one: one.search("w1", fields={"body": 1.0}),
-        lambda one: one.search("w1", feedback="rm3"),
+        lambda one: one.search("w1", feedback="magic"),
         lambda one: one.search_vector({"w1": 1.0}),
         lambda one: one.explain("w1", "nobody"),
         lambda one: one.ask("body:w1 ("),

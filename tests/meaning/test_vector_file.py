@@ -40,6 +40,19 @@ def file(tmp_path, model):
     return stored
 
 
+def test_a_text_that_is_not_stored_is_asked_for_once(file, model, monkeypatch):
+    monkeypatch.setattr(vector_file, "RECENT", 2)
+    first = file.encode([TEXTS[0], TEXTS[0]])
+    assert first[0].tolist() == first[1].tolist()
+    assert (file.encode(TEXTS[:1])[0] == first[0]).all()
+    assert (model.asked, len(file)) == (TEXTS[:1], 0)
+    every = file.encode(TEXTS)
+    assert model.asked == TEXTS
+    assert (file.encode(TEXTS) == every).all()
+    assert (file.compute(TEXTS).new, len(file)) == (10, 10)
+    assert (file.encode(TEXTS) == every).all()
+
+
 def test_each_text_is_computed_once(file, model):
     done = file.compute(TEXTS[:6] + TEXTS[:2])
     assert (done.new, len(file), model.asked) == (6, 6, TEXTS[:6])

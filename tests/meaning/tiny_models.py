@@ -5,6 +5,10 @@ import struct
 
 import numpy as np
 
+from classmark.meaning.server import VectorServer
+from classmark.meaning.sources import PROBE
+from classmark.workbench.settings import MeaningSettings
+
 TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "bee", "hive", "honey", "road", "car"]
 CLS, SEP = TOKENS.index("[CLS]"), TOKENS.index("[SEP]")
 TABLE = np.random.default_rng(5).normal(size=(len(TOKENS), 3)).astype(np.float32)
@@ -167,3 +171,18 @@ class Model:
         chance = [np.random.default_rng(seed) for seed in seeds]
         every = [own.normal(2.0, 1.0, self.dimension) for own in chance]
         return np.sum(every, axis=0) if every else np.zeros(self.dimension)
+
+
+AWAY = MeaningSettings("server", "m", "http://192.0.2.1/v1/embeddings", True)
+
+
+def texts_sent_away(monkeypatch):
+    """A server on another machine; the list of the texts that it was sent."""
+    sent = []
+
+    def ask(_, texts):
+        sent.extend(text for text in texts if text != PROBE)
+        return np.array([[1.0 + text.count(one) for one in "behry"] for text in texts])
+
+    monkeypatch.setattr(VectorServer, "_ask", ask)
+    return sent

@@ -97,6 +97,22 @@ def all_leaves(starts, columns, values, model, scale, margins, out):
                 waiting.append((below, min(value, away)))
 
 
+def leaf_scores(columns, values, model, scale, nodes, widest, out):
+    below = {code for at in nodes for code in daughters(at, model)}
+    for leaf, value in leaf_values((columns, values), model, scale).items():
+        if leaf in below:
+            out[leaf] = max(out[leaf], value)
+
+
+def leaves_before(columns, values, model, scale, score, numbers, target, widest):
+    best = {target: score}
+    for leaf, value in leaf_values((columns, values), model, scale).items():
+        number = int(numbers[leaf])
+        if number >= 0 and number != target:
+            best[number] = max(best.get(number, -np.inf), value)
+    return [number for number, _ in in_order(best)].index(target)
+
+
 def in_order(paths):
     return sorted(paths.items(), key=lambda path: (-path[1], path[0]))
 

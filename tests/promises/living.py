@@ -18,12 +18,21 @@ WAIT = 60  # seconds for one answer
 
 
 class Served(NamedTuple):
-    """A server: its process, its port, and a token; ``log`` : the file of its log."""
+    """A server: its process, its port, and a token; ``log`` : the file of its log.
+
+    name : by which it is asked, behind a proxy.
+    """
 
     process: subprocess.Popen
     port: int
     token: str
     log: Path
+    name: str = ""
+
+    @property
+    def host(self) -> str:
+        """The header that says who is asked."""
+        return self.name or f"127.0.0.1:{self.port}"
 
     @property
     def files(self) -> int:
@@ -48,16 +57,19 @@ def served(folder, log, *words, open_files=None, role="admin"):
     command = [sys.executable, "-m", "classmark.cli.main", "serve", str(folder)]
     with log.open("w") as errors:
         process = subprocess.Popen(  # noqa: S603 (ourselves)
-            [*command, "--port", "0", *map(str, words)],
+            [*command, *map(str, words or ["--port", "0"])],
             stdout=subprocess.PIPE,
             stderr=errors,
             text=True,
             preexec_fn=limited,  # noqa: PLW1509 (no threads here)
         )
     try:
-        address = re.search(r"https?://[^:]+:(\d+)", process.stdout.readline())
+        printed = process.stdout.readline()
+        address = re.search(r"https?://([^:/]+)(?::(\d+))?/", printed)
         assert address, log.read_text()
-        yield Served(process, int(address[1]), token, log)
+        name = "" if address[2] else address[1]  # behind a proxy
+        port = address[2] or words[words.index("--port") + 1]
+        yield Served(process, int(port), token, log, name)
     finally:
         process.send_signal(signal.SIGTERM)
         with suppress(subprocess.TimeoutExpired):
@@ -88,7 +100,7 @@ def request(served, method, path, body=None):
     content = b"" if body is None else json.dumps(body).encode()
     lines = (
         f"{method} /api/v1{path} HTTP/1.1",
-        f"Host: 127.0.0.1:{served.port}",
+        f"Host: {served.host}",
         f"Authorization: Bearer {served.token}",
         "Content-Type: application/json",
         f"Content-Length: {len(content)}",

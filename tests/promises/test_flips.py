@@ -5,7 +5,7 @@ import pytest
 
 from classmark.index.index import Index
 from classmark.problems import DamagedFolder
-from classmark.rankers.text_ranker import LiveTextRanker
+from classmark.rankers.live_text_ranker import LiveTextRanker
 from classmark.workbench.learning.models import check_model, open_model
 from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project

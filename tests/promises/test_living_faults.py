@@ -105,8 +105,9 @@ def test_a_killed_postgres_loses_nothing(tmp_path):
             info(project, check=True)
 
 
-def test_two_servers_on_one_project(folder, tmp_path):
+def test_two_servers_on_one_project(any_store, tmp_path):
     """One log with one order; each follows the other."""
+    folder = new_parish(tmp_path / "parish", store=any_store())
     with (
         served(folder, tmp_path / "one") as one,
         served(folder, tmp_path / "two") as two,

@@ -8,7 +8,7 @@ import pytest
 from projects import new_parish
 from promises.living import ask, decisions_in, request, served, together
 
-FEW = 256
+FEW = 280
 NAMES = ["bees", "bread", "candles", "birds"]
 
 
@@ -120,7 +120,7 @@ def test_what_a_burst_took_is_given_back(folder, tmp_path):
 def test_what_is_too_little_is_said_at_the_start(folder, tmp_path):
     with served(folder, tmp_path / "log", open_files=FEW) as serving:
         advice = serving.process.stdout.readline()
-    assert advice.startswith("Only 256 files may be open at once: ")
+    assert advice.startswith("Only 280 files may be open at once: ")
     assert "ulimit -n" in advice
     with (
         pytest.raises(AssertionError, match=r"needs .* raise the limit"),

@@ -11,7 +11,7 @@ from classmark.arrays import rows_from
 from classmark.measures import category_ranking_per_document
 from classmark.problems import Mistake
 from classmark.rankers.auto import CENTERS, MANY
-from classmark.rankers.text_ranker import LiveTextRanker
+from classmark.rankers.live_text_ranker import LiveTextRanker
 from classmark.validation import generator
 
 K = 6
@@ -288,6 +288,18 @@ def test_listed_preferences_with_noise_are_those_of_layers():
     for graphs in (listed, layers[:10] + listed[10:]):
         ranker = PreferenceRanker("dom", **how).fit(X, graphs)
         assert ranker.objective_ == pytest.approx(whole.objective_, rel=1e-5)
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_noise_may_be_a_whole_number(listed):
+    X, Y = documents(30)
+    graphs = [PreferenceGraph.multilabel(K, np.flatnonzero(row)) for row in Y]
+    lessons = [PreferenceGraph(K, graph.edges()) for graph in graphs] if listed else Y
+    whole, broken = (
+        PreferenceRanker("dom", 0.5, noise=noise, center=2, prior=1).fit(X, lessons)
+        for noise in (2, 2.0)
+    )
+    np.testing.assert_array_equal(whole.weights_, broken.weights_)
 
 
 def test_documents_learned_one_by_one_with_noise_meet_the_batch():

@@ -70,7 +70,7 @@ def test_clone_keeps_every_parameter():
         smoothing=0.5,
     )
     assert clone(given).get_params() == given.get_params()
-    assert LogLinearRanker(solver="boosting", max_iter=1000).get_params()["C"] is None
+    assert LogLinearRanker(solver="boosting", max_iter=1000).get_params()["C"] == "auto"
 
 
 @pytest.mark.parametrize(

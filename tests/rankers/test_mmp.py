@@ -284,7 +284,7 @@ def test_mistakes_are_named():
     for message, ranker in wrong.items():
         with pytest.raises(Mistake, match=message):
             ranker.fit(X, Y)
-    with pytest.raises(Mistake, match="X has 3 features, the ranker was fitted with 6"):
+    with pytest.raises(Mistake, match="X has 3 features, but MMP is expecting 6"):
         MMP().fit(X, Y).decision_function(X[:, :3])
     with pytest.raises(Mistake, match="not fitted"):
         MMP().decision_function(X)

@@ -207,10 +207,10 @@ def test_a_budget_decides_how_many_visits_are_made(monkeypatch):
         ({"loss": "svm"}, "cannot learn document by document"),
         ({"loss": "none"}, "'none' is not known"),
         ({"kernel": "rbf"}, "with a kernel"),
-        ({"center": 1.0}, "center, prior and class_weight need all documents"),
+        ({"center": 1.0}, "center and class_weight need all documents"),
         (
             {"class_weight": "balanced"},
-            "center, prior and class_weight need all documents",
+            "center and class_weight need all documents",
         ),
         ({"C": 0.0}, "C is 0.0"),
         ({"max_documents": 0}, "max_documents is 0: give a whole number from 1"),

@@ -258,5 +258,6 @@ def test_wrong_names_and_sparse_weights_are_refused():
         PreferenceRanker(thresholds="each").fit(X, Y)
     with pytest.raises(TooLittleMemory, match="without kernel and thresholds"):
         PreferenceRanker(thresholds="common", memory="50B").fit(X, Y)
+    live = PreferenceRanker().partial_fit(X, Y)
     with pytest.raises(Mistake, match="no thresholds"):
-        PreferenceRanker().fit(X, Y).predict(X)
+        live.predict(X)

@@ -89,7 +89,20 @@ def test_each_pair_alone(seed, learn):
     f, a, level, q, cap = state(seed)
     r = int(np.argmax(level))
     a[level >= level[r]] = 0
-    compare("visit_dis", f, a, (level, r, q * learn, cap))
+    held = np.random.default_rng(seed).permutation(np.flatnonzero(a))
+    g, delta, buffers = f.copy(), np.zeros(5), np.zeros((2, 6))
+    place = np.zeros(6, np.uint32)
+    buffers[0, : len(held)], place[: len(held)] = a[held], held
+    slack, m = kernels_groups.visit_dis(
+        g, delta, level, r, q * learn, cap, place, len(held), buffers
+    )
+    b, h, change = a.copy(), f.copy(), np.zeros(5)
+    other = slow.visit_dis(b, h, change, level, r, q * learn, cap)
+    assert np.isclose(slack, other, atol=1e-5)
+    assert np.array_equal(place[:m], np.flatnonzero(b))
+    assert not buffers[1].any()
+    pairs = ((buffers[0, :m], b[b != 0]), (g, h), (delta, change))
+    assert all(np.allclose(*pair, atol=1e-5) for pair in pairs)
 
 
 @given(SEEDS, st.booleans(), st.sampled_from([0, 1, 5]))

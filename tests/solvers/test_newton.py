@@ -8,6 +8,7 @@ from scipy.optimize import minimize
 
 from classmark.arrays import rows_from
 from classmark.problems import Mistake
+from classmark.solvers.cutting_planes import linear
 from classmark.solvers.smooth import squared_hinges
 
 
@@ -43,3 +44,11 @@ def test_a_step_limit_is_reported():
 def test_one_price_a_row():
     with pytest.raises(Mistake, match="one each for the 2 rows"):
         squared_hinges(rows_from(np.eye(2)), [1, 1], [1.0])
+
+
+def test_the_two_products_of_a_matrix_serve_as_well_as_its_rows():
+    rng = np.random.default_rng(6)
+    X, y = rng.normal(size=(60, 9)), np.repeat([1.0, -1.0], 30)
+    by_rows = squared_hinges(rows_from(X), y, np.ones(60), tol=1e-8)
+    by_products = squared_hinges(linear([rows_from(X)]), y, np.ones(60), tol=1e-8)
+    assert np.allclose(by_rows.weights, by_products.weights, atol=1e-7)

@@ -49,6 +49,19 @@ def started(loss="dom", C=1.0, keep=None, seed=None, n=30):
     return live
 
 
+@pytest.mark.parametrize(("prior", "noise"), [(0.3, None), (None, 2.0), (0.5, 1.0)])
+def test_from_nothing_with_a_prior_and_noise_is_the_problem_of_the_batch(prior, noise):
+    rng = np.random.default_rng(2)
+    X = rng.random((30, 8)) * (rng.random((30, 8)) < 0.6)
+    Y = [[int(c)] for c in rng.integers(0, 4, 30)]
+    how = {"C": 1, "tol": 1e-6, "prior": prior, "noise": noise, "center": None}
+    batch = PreferenceRanker("dom", **how).fit(X, Y)
+    live = PreferenceRanker("dom", **how, revisits=3000).partial_fit(X, Y)
+    assert live.decision_function(X) == pytest.approx(
+        batch.decision_function(X), abs=2e-3
+    )
+
+
 def test_one_step_on_one_document_is_the_exact_one():
     """Label 0 over 1 and 2, ‖x‖² = 1, C large: α = 1/3 each, so the margins are 1."""
     live = started(C=10.0)

@@ -1,9 +1,9 @@
 """What every test of the workbench in a browser needs: a project, a desk, a client."""
 
-from typing import ClassVar
+from threading import Thread
 
 import pytest
-from fastapi import FastAPI
+import uvicorn
 from starlette.testclient import TestClient
 
 from classmark.web.serve import create_app
@@ -13,29 +13,6 @@ from projects import TREE, new_desk, new_parish, parish
 
 ADDRESS = "http://127.0.0.1:8000"
 ROOT = "/api/v1"
-
-
-class Application(FastAPI):
-    """An application whose routers are those of the first: they take 0.4 s to build.
-
-    FastAPI builds them at the first request of each application. They know nothing of
-    the application they are in.
-    """
-
-    built: ClassVar = {}
-
-    def include_router(self, router, **options):
-        if id(router) not in self.built:
-            super().include_router(router, **options)
-            self.built[id(router)] = self.router.routes.pop()
-        self.router.routes.append(self.built[id(router)])
-
-
-@pytest.fixture(scope="session", autouse=True)
-def routes_are_built_once():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("classmark.web.serve.FastAPI", Application)
-        yield
 
 
 @pytest.fixture
@@ -77,6 +54,27 @@ def client(app, stranger):
     stranger.csrf = csrf_of(app, stranger)
     stranger.headers["X-CSRF"] = stranger.csrf
     return stranger
+
+
+class Quiet(uvicorn.Server):
+    """A server in a thread: signals are not its matter."""
+
+    def install_signal_handlers(self):
+        """Leave them."""
+
+
+@pytest.fixture
+def address(app):
+    """Where the application is served over a real connection."""
+    server = Quiet(uvicorn.Config(app, port=0, log_level="critical"))
+    thread = Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        assert thread.is_alive()
+    port = server.servers[0].sockets[0].getsockname()[1]
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join()
 
 
 def csrf_of(app, client):

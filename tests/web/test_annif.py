@@ -1,6 +1,11 @@
 """Annif's clients, as they really ask: forms, JSON, and what they read."""
 
 import pytest
+from starlette.testclient import TestClient
+
+from classmark.web.serve import create_app
+from classmark.workbench.team.desk import Desk
+from projects import TREE, new_project
 
 PROJECT = "/v1/projects/parish-notes"
 TEXT = "the keeper smokes the hive for honey and comb"
@@ -135,8 +140,54 @@ def test_another_project_is_not_found(stranger, path):
     assert answer.json()["detail"] == "Project 'none' not found"
 
 
-def test_languages_are_not_detected(stranger):
-    said = {"text": TEXT, "languages": ["en", "fi"]}
+def test_languages_are_told_apart(stranger):
+    pytest.importorskip("simplemma")
+    said = {"text": TEXT, "languages": ["fi", "en"]}
+    results = stranger.post("/v1/detect-language", json=said).json()["results"]
+    assert results[0]["language"] == "en"
+    assert results[0]["score"] > 0.8
+    assert {each["language"] for each in results} <= {"en", "fi", None}
+
+
+def test_a_language_that_nobody_knows_is_refused(stranger):
+    pytest.importorskip("simplemma")
+    said = {"text": TEXT, "languages": ["xx", "en"]}
     answer = stranger.post("/v1/detect-language", json=said)
     assert answer.status_code == 400
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert "xx" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "said", "status"),
+    [
+        ("get", "/v1/nothing", {}, 404),
+        ("get", "/v1/projects/none", {}, 404),
+        ("delete", "/v1/projects", {}, 405),
+        ("post", f"{PROJECT}/suggest", {"data": {}}, 400),
+        ("post", f"{PROJECT}/suggest", {"json": {"text": TEXT}}, 400),
+        ("post", f"{PROJECT}/suggest-batch", {"json": {"documents": 3}}, 400),
+        ("post", f"{PROJECT}/learn", {"json": [{"text": TEXT}]}, 403),
+        ("post", "/v1/detect-language", {"json": {"text": TEXT}}, 400),
+        ("post", "/v1/detect-language", {"json": {"text": "", "languages": []}}, 400),
+    ],
+)
+def test_every_refusal_is_a_problem_in_json(stranger, method, path, said, status):
+    answer = getattr(stranger, method)(path, **said)
+    assert answer.status_code == status
+    assert answer.headers["content-type"] == "application/problem+json"
+    problem = answer.json()
+    assert problem["status"] == status
+    assert problem["title"]
+    assert problem["detail"]
+
+
+def test_without_a_model_the_refusal_is_a_problem_in_json(tmp_path):
+    with Desk(new_project(tmp_path / "bare", {}, TREE)) as desk:
+        app = create_app(desk)
+        with TestClient(app, base_url="http://127.0.0.1:8000") as client:
+            (project,) = client.get("/v1/projects").json()["projects"]
+            path = f"/v1/projects/{project['project_id']}/suggest"
+            answer = post_form(client, path, text=TEXT)
+    assert answer.status_code == 503
     assert answer.headers["content-type"] == "application/problem+json"

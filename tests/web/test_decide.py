@@ -148,7 +148,7 @@ def test_skip_unsure_note_undo_redo(client, desk):
     assert undone.headers["location"].startswith("/decide/new-4?saved=undone")
     assert "twice" not in client.get("/decide/new-4").text
     again = say(client, "new-5", "redo")
-    assert again.headers["location"].startswith("/decide/new-4?saved=brought")
+    assert again.headers["location"].startswith("/decide/new-4?saved=redone")
     assert "twice" in client.get("/decide/new-4").text
 
 
@@ -191,7 +191,7 @@ def test_a_second_reading_does_not_show_the_first(client, desk):
     )
     assert answer.headers["location"].startswith("/decide?reading=second")
     done = client.get(answer.headers["location"])
-    assert "Nothing is left" in done.text
+    assert "No second readings left" in done.text
     (found,) = disagreements(desk)
     assert (found.document, found.over) == ("new-2", ("bees", "candles"))
 
@@ -209,7 +209,7 @@ def test_who_settles_sees_both_readings_and_says_what_stands(client, desk):
     decide_on(desk, "new-2", Decision(("birds",)), None, "bo")
     late = say(client, "new-2", **said)
     assert late.status_code == 400
-    assert "bo decided on it since" in late.text
+    assert "bo has decided on it meanwhile" in late.text
     said["version"] = version(client.get("/decide/new-2?reading=settle"))
     assert say(client, "new-2", **said).status_code == 303
     assert labels(desk, "new-2") == {"bees"}
@@ -315,3 +315,30 @@ def test_what_belongs_is_said_in_words(client, desk, reader):
     asked = {"document": "new-3", "top": 4}
     found = reader.post("/suggest", asked).json()["suggestions"]
     assert [each["belongs"] for each in found] == [True, False, False, False]
+
+
+def test_for_a_document_without_text_nothing_is_suggested(client, desk):
+    with desk.writing() as project:
+        import_records(project, [Record(Document("empty", {"title": ""}))], "a file")
+    page = client.get("/decide/empty").text
+    assert "This document has no text." in page
+    assert "data-unranked" in page
+    assert "%" not in re.sub("<[^>]*>", "", page.partition('class="choices"')[2])
+
+
+def test_a_few_categories_keep_their_keys_until_ten_decisions(tmp_path):
+    tree = [Category(name, name.title()) for name in ("tar", "wax", "rye")]
+    rows = [{"id": f"d{n}", "title": f"wax {n}", "text": "bees"} for n in range(12)]
+    new_project(tmp_path / "few", rows, tree)
+    with Desk(tmp_path / "few") as desk:
+        for n in range(9):
+            decide_on(desk, f"d{n}", Decision(("wax",)), None, "ada")
+        assert desk.learned()
+        sheet = lay_out(desk, "d10", "ada")
+        assert [c.category for c in sheet.choices] == ["tar", "wax", "rye"]
+        assert not sheet.ranked
+        decide_on(desk, "d9", Decision(("wax",)), None, "ada")
+        assert desk.learned()
+        sheet = lay_out(desk, "d11", "ada")
+        assert sheet.choices[0].category == "wax"
+        assert sheet.ranked

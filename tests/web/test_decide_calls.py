@@ -53,6 +53,18 @@ def test_a_text_or_a_document_is_asked_for(reader):
     assert reader.post("/suggest", {"text": TEXT, "topp": 1}).status_code == 400
 
 
+def test_a_body_is_read_alike_with_and_without_its_charset(reader):
+    bodies = {b'{"text": "a hive"}': 200, b'{"text": "a hive", "top": 0}': 400}
+    bodies, path = bodies | {b"{": 400, b"1": 400}, "/api/v1/suggest"
+    for body, status in bodies.items():
+        whole, named = (
+            reader.http.post(path, content=body, headers={"Content-Type": kind})
+            for kind in ("application/json", "application/json; charset=utf-8")
+        )
+        assert whole.status_code == named.status_code == status
+        assert whole.json() == named.json()
+
+
 def test_a_decision_is_on_disk_and_what_is_next_is_told(ada, desk):
     saved = ada.post("/decide", {"document": "new-2", "assign": ["bees"]})
     assert saved.status_code == 200

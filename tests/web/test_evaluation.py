@@ -17,7 +17,7 @@ def finished(desk, name):
 def test_learners_are_measured_shown_and_chosen_on_a_page(client, desk):
     assert client.get("/api/v1/evaluation").status_code == 404
     empty = client.get("/progress/evaluation")
-    assert "Nothing is evaluated yet" in empty.text
+    assert "No evaluation yet" in empty.text
     form = {"learners": ["plm", "rocchio"], "folds": "2"}
     assert client.post("/progress/evaluation", data=form).status_code == 200
     finished(desk, "evaluation")

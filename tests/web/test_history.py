@@ -44,7 +44,7 @@ def test_filters_are_in_the_address(client, said):
     only = client.get("/history", params={"document": "new-2", "act": "assign"}).text
     assert acts_in(only) == [said[3]]
     assert 'value="new-2"' in only
-    assert "Nothing here" in client.get("/history?who=nobody").text
+    assert "Nothing to show" in client.get("/history?who=nobody").text
     refused = client.get("/history?since=yesterday")
     assert refused.status_code == 400
     assert "YYYY-MM-DD" in refused.text
@@ -75,8 +75,8 @@ def test_undo_and_bring_back(client, desk, said):
     assert done.headers["location"].startswith("/history?who=ada&saved=undone")
     assert labels(desk, "new-0") == set()
     shown = client.get("/history?document=new-0").text
-    assert "bring back" in shown
-    again = int(re.search(r'name="number" value="(\d+)"><button[^>]*bring', shown)[1])
+    assert "redo" in shown
+    again = int(re.search(r'name="number" value="(\d+)"><button[^>]*redo', shown)[1])
     client.post("/history/undo", data={"number": again})
     assert labels(desk, "new-0") == {"bread"}
     assert client.post("/history/undo", data={"number": 99_999}).status_code == 400
@@ -96,15 +96,15 @@ def test_a_label_is_corrected_in_place(client, desk, said):
 def test_a_range_is_looked_at_then_taken_back(client, desk, said):
     asked = {"first": said[0], "last": said[-1], "who": "ada"}
     look = client.get("/history/range", params=asked).text
-    assert "2 acts hold" in look
-    assert "Labels change on 2 documents" in look
+    assert "2 actions will be undone" in look
+    assert "The labels of 2 documents change" in look
     assert labels(desk, "new-0") == {"bread"}
     sent = {"first": said[0], "last": said[-1], "back": "who=ada"}
     client.post("/history/range", data=sent)
     assert labels(desk, "new-0") == labels(desk, "new-2") == set()
     assert labels(desk, "new-1") == {"bees", "candles"}
     nothing = client.get("/history/range", params=asked).text
-    assert "This cannot be done" in nothing
+    assert "Not possible" in nothing
 
 
 def test_notes_and_names_are_text(client, desk):
@@ -126,9 +126,9 @@ def test_a_merge_is_one_row_that_can_be_opened(client, desk):
     move = {"act": "merge", "category": "bread", "to": "candles"}
     client.post("/taxonomy/change", data=move)
     page = client.get("/history").text
-    assert "acts on documents" in page
+    assert "document decisions" in page
     number = max(re.findall(r"/history\?within=(\d+)", page), key=int)
-    many, _ = re.findall(r"· ([\d,]+) acts on documents", page)  # and the import
+    many, _ = re.findall(r"· ([\d,]+) document decisions", page)  # and the import
     (rows,) = desk.store.run(
         "SELECT count(*) FROM judgments WHERE within = ?", (int(number),)
     ).fetchone()
@@ -138,8 +138,29 @@ def test_a_merge_is_one_row_that_can_be_opened(client, desk):
     assert opened.count('id="act-') == min(50, rows)
     assert client.get("/history?within=many").status_code == 400
     undo_for(desk, "ada", int(number))
-    assert client.get("/history").text.count("acts on documents") == 3
+    assert client.get("/history").text.count("document decisions") == 3
     document = desk.store.run(
         "SELECT document FROM judgments WHERE within = ?", (int(number),)
     ).fetchone()[0]
-    assert "with act <a" in client.get(f"/history?document={document}").text
+    assert "part of <a" in client.get(f"/history?document={document}").text
+
+
+def test_an_import_is_named_and_undone_where_it_stands(client, desk):
+    send = {"files": {"file": ("own.csv", b"id,text\nx1,wax\n")}}
+    seen = client.post("/files/upload", **send)
+    client.post(seen.url.path, data={"act": "import"})
+    desk.jobs.wait(60)
+    page = client.get("/history").text
+    assert "categories imported" not in page
+    assert '<span class="verb verb-import">imported</span>' in page
+    number = re.findall(r'action="/files/imports/(\d+)"', page)[0]
+    client.post(f"/files/imports/{number}")
+    desk.jobs.wait(60)
+    assert "x1" not in desk.store.ids()
+    assert f'aria-label="redo {number}"' in client.get("/history").text
+
+
+def test_a_category_is_asked_for_by_its_path(client, said):
+    shown = client.get("/history", params={"category": "Crafts › Bread"}).text
+    assert said[0] in acts_in(shown)
+    assert 'value="Crafts › Bread"' in shown

@@ -106,7 +106,18 @@ def test_begin_by_a_category_from_the_page_of_another(client):
     assert 'name="category" value="bees"' in asked.text
     assert 'name="examples" value="new-1"' in asked.text
     found = begin(client, category="bees")
-    assert "10 for" in found.text
+    assert "10</span></h2>" in found.text
+
+
+def test_what_auto_has_chosen_is_said(client):
+    found = begin(client)
+    words = re.search(r"Learned by auto: 50 % SVM \(C = 1, (\d+) hopeful", found.text)
+    first, second = client.get("/api/v1/like/1").json()["averaged"]
+    assert (first["kind"], first["C"], first["share"]) == ("svm", 1.0, 0.5)
+    assert first["hopeful"] == int(words[1])
+    assert second == {
+        "kind": "rocchio", "share": 0.5, "C": None, "hopeful": 0, "gamma": 1.0,
+    }  # fmt: skip
 
 
 def test_the_learned_query_and_the_reasons_are_readable(client):
@@ -150,10 +161,10 @@ def test_basket_by_text_and_by_id(client, desk):
         ("/like", {}, "no example"),
         ("/like", {"examples": "nobody"}, "no document"),
         ("/like", {"examples": "bees-0", "target": "200"}, "target"),
-        ("/like/1/say", {}, "nothing is said"),
+        ("/like/1/say", {}, "no document is marked"),
         ("/like/1/say", {"yes": "nobody"}, "no document"),
         ("/like/99/say", {"yes": "bees-1"}, "no search 99"),
-        ("/like/x/say", {"yes": "bees-1"}, "cannot be used"),
+        ("/like/x/say", {"yes": "bees-1"}, "is not a whole number"),
         ("/like/1/redo", {}, "nothing to bring back"),
         ("/like/1/text", {"text": " "}, "empty"),
     ],
@@ -227,7 +238,7 @@ def test_while_documents_are_read_the_page_says_so(client, monkeypatch):
     )
     page = client.get("/like/1")
     assert page.status_code == 200
-    assert "The documents are being read" in page.text
+    assert "Reading the documents" in page.text
 
 
 def test_strangers_and_forged_forms_do_not_get_in(client, stranger):
@@ -255,7 +266,7 @@ def test_a_search_that_cannot_begin_keeps_what_was_written(client, monkeypatch):
     assert 'value="all" checked' in answer.text
     monkeypatch.setattr(open_searches, "AT_ONCE", 0)
     while client.post("/like", data={"text": "a wick"}).status_code == 400:
-        time.sleep(0.01)  # the documents are being read, by a job
+        time.sleep(0.01)  # documents are read, by a job
 
 
 def test_a_search_may_begin_with_a_kernel_and_refuses_what_has_no_effect(client):
@@ -288,7 +299,7 @@ class TestWithMeaning:
     def test_meaning_is_one_part_among_words(self, client):
         first = begin(client, examples="b1")
         assert shown(first)[0] == "b2"
-        assert re.search(r"words, and meaning: \d+ % of it", first.text)
+        assert re.search(r"words, and \d+ % meaning", first.text)
         why = client.get("/like/1/why/b2")
         assert "(meaning) is the part" in why.text
         view = client.get(f"{ROOT}/like/1").json()
@@ -313,6 +324,13 @@ def test_a_screening_says_how_much_is_left_to_each_share(client):
     answer = client.get(f"/api/v1/like/{number}").json()
     assert [stop["target"] for stop in answer["stops"]] == [0.8, 0.9, 0.95]
     assert answer["curve"][0] == {"read": 0, "estimated": 0.0, "proved": 0.0}
+
+
+def test_the_table_alone_says_how_much_is_left_in_every_language(client):
+    number = begun(client, screening=True)
+    page = client.get(f"/like/{number}", headers={"accept-language": "de"}).text
+    assert "noch zu lesen" in page
+    assert "aufhören bei" not in page
 
 
 def test_a_screening_aims_at_another_share(client):
@@ -365,3 +383,17 @@ def test_answers_are_listed_exported_and_labelled_by_a_filter(client, desk):
     client.post(f"/like/{number}/label", data={"label": "bees", "show": "relevant"})
     assert desk.state.labels["new-2"] == ("bees",)
     assert client.get(f"/like/{number}/answered.exe").status_code == 400
+
+
+def test_a_small_collection_begins_with_a_lower_target(client, desk):
+    page = client.get("/like").text
+    assert 'name="target" value="80"' in page
+    assert "43 % of them to prove a recall of 80 %" in page
+    path = path_of(begin(client))
+    client.post(f"{path}/screen")
+    (rule,) = [
+        search.settings["rule"]
+        for number in (1, 2)
+        if "rule" in (search := search_by_number(desk.store, number)).settings
+    ]
+    assert rule["target"] == 0.8

@@ -4,7 +4,16 @@ import json
 
 import pytest
 
-from meaning.tiny_models import TABLE, write_safetensors, write_tokenizer
+from classmark.workbench import meaning
+from classmark.workbench.learning.train import train
+from classmark.workbench.settings import MeaningSettings
+from meaning.tiny_models import (
+    AWAY,
+    TABLE,
+    texts_sent_away,
+    write_safetensors,
+    write_tokenizer,
+)
 
 pytestmark = pytest.mark.needs("tokenizers")
 HERE = "/settings/meaning"
@@ -34,10 +43,10 @@ def test_the_page_chooses_a_source_computes_and_drops(client, desk, table):
     shown = client.get(HERE).text
     assert f"{documents:,} of {documents:,}" in shown
     assert "vectors computed" in shown
-    assert "a second</dd>" in shown
+    assert "per second</dd>" in shown
     assert "vectors computed" in client.get(f"{HERE}/job").text
     answer = client.post(f"{HERE}/drop")
-    assert "all vectors are removed" in answer.text
+    assert "all vectors removed" in answer.text
     assert not (desk.folder / "meaning").exists()
     client.post(HERE, data=chosen(table))
     client.post(f"{HERE}/compute")
@@ -67,6 +76,35 @@ def test_what_cannot_be_a_source_is_said_on_the_page(client, desk, sent, said):
     assert desk.settings.meaning.source == "none"
     assert client.post(f"{HERE}/compute").status_code == 400
     assert not list(desk.jobs)
+
+
+def test_pages_and_calls_say_that_texts_leave_and_how_to_end_it(
+    client, admin, desk, monkeypatch
+):
+    texts_sent_away(monkeypatch)
+    pages = HERE, "/decide", "/search", "/search?q=hive", "/like", "/inbox"
+    assert not any("Texts leave" in client.get(page).text for page in pages)
+    meaning.set_meaning(desk, AWAY)
+    notice = (
+        "Texts leave this machine: documents, pasted texts and search queries are sent "
+        "to 192.0.2.1. To end this, choose another source of vectors; then train again "
+        "(Settings, Model and jobs)."
+    )
+    for page in pages:
+        assert f'role="note">{notice}</p>' in client.get(page).text
+    with desk.writing() as project:
+        train(project)
+    meaning.set_meaning(desk, MeaningSettings())
+    notice = (
+        "Texts leave this machine: the model in use needs vectors from 192.0.2.1, so "
+        "the texts that it classifies are sent there. To end this, train again "
+        "(Settings, Model and jobs)."
+    )
+    for page in pages:
+        assert f'role="note">{notice}</p>' in client.get(page).text
+    told = admin.get("/meaning").json()
+    assert (told["source"], told["sent_to"]) == ("none", "192.0.2.1")
+    assert told["notice"].endswith("To end this, call POST /train.")
 
 
 def test_calls_choose_compute_and_drop(admin, desk, table):

@@ -6,6 +6,7 @@ import pytest
 from argon2 import PasswordHasher
 from starlette.testclient import TestClient
 
+from classmark.web.guard.auth import stamp_of
 from classmark.web.guard.gate import Doors
 from classmark.web.serve import create_app
 from classmark.workbench.categories.edit import rename
@@ -69,14 +70,14 @@ def test_only_an_admin_takes_back_what_others_said(desk, enter):
     for number in (theirs, taxonomy):
         refused = carl.post("/history/undo", data={"number": number})
         assert refused.status_code == 403
-        assert f"Act {number} is another" in refused.text
+        assert f"No. {number} is by somebody else" in refused.text
     span = {"first": theirs, "last": own}
     assert carl.get("/history/range", params=span).status_code == 403
     assert carl.post("/history/range", data=span).status_code == 403
     assert set(desk.store.record("new-0").labels) == {"bread"}
     shown = carl.get("/history").text
-    assert f"undo act {own}" in shown
-    assert f"undo act {theirs}" not in shown
+    assert f'aria-label="undo {own}"' in shown
+    assert f'aria-label="undo {theirs}"' not in shown
     carl.post("/history/range", data=span | {"back": "who=carl"})
     assert not desk.store.record("new-1").labels
     ada = enter("ada")
@@ -129,13 +130,13 @@ def test_roles_hold_on_the_pages_of_settings(enter):
 
 def test_what_is_not_allowed_says_who_may(enter):
     answer = enter("carl").get("/settings/people")
-    assert "carl is here as classifier, and this needs the role admin" in answer.text
+    assert "carl has the role classifier, but this needs the role admin" in answer.text
 
 
 def test_an_admin_adds_changes_and_closes_accounts(enter, desk):
     ada = enter("ada")
     new = {"name": "nils", "password": PASSWORD, "role": "reader"}
-    assert "nils is now reader" in ada.post("/settings/people", data=new).text
+    assert "nils: reader" in ada.post("/settings/people", data=new).text
     assert find_user(desk.store, "nils").password.startswith("$argon2id$")
     assert ada.post("/settings/people", data=new).status_code == 400
     nils = enter("nils")
@@ -168,7 +169,7 @@ def test_the_last_admin_stays(enter, desk):
         change = {"name": "ada", "role": role}
         answer = ada.post("/settings/people/change", data=change)
         assert answer.status_code == 400
-        assert "make another one first" in answer.text
+        assert "make somebody else an admin first" in answer.text
     found = {user.name: user.role for user in users(desk.store)}
     assert found["ada"] == "admin"
 
@@ -186,11 +187,38 @@ def test_a_new_password_ends_the_sessions(enter, desk, team):
     assert carl.get("/settings/me").url.path == "/enter"
 
 
+def test_a_log_in_outlives_the_server(enter, desk, team):
+    name = team.state.doors.cookie
+    cookies = {name: enter("ada").cookies[name]}
+    again = create_app(desk, team.state.doors)  # as after a restart
+    with TestClient(again, base_url=ADDRESS, cookies=cookies) as ada:
+        assert ada.get("/settings/me").url.path == "/settings/me"
+        change_user(desk.store, "ada", password=CHEAP.hash("quite another sentence"))
+        again.state.identity.forget()
+        assert ada.get("/settings/me").url.path == "/enter"
+
+
+def test_who_came_by_the_code_comes_in_by_that_of_the_server_of_now(desk):
+    app = create_app(desk, Doors())
+    secret = app.state.sessions.open("", stamp_of(app.state.doors.code))
+    cookies = {app.state.doors.cookie: secret}
+
+    def shown(doors):
+        later = create_app(desk, doors)
+        with TestClient(later, base_url="http://127.0.0.1:8000", cookies=cookies) as c:
+            return c.get("/settings/me").url.path
+
+    assert shown(app.state.doors) == "/settings/me"
+    assert shown(Doors()) == "/enter", "another code"
+    assert shown(Doors(code="")) == "/enter", "no code at all"
+
+
 def test_a_role_taken_away_elsewhere_holds_soon(enter, desk, team):
     ada = enter("ada")
     change_user(desk.store, "ada", role="reader")
     team.state.identity.forget()
-    assert ada.get("/settings/people").status_code == 403
+    assert ada.get("/settings/people").url.path == "/enter", "one comes in anew"
+    assert enter("ada").get("/settings/people").status_code == 403
 
 
 def test_ones_own_password_needs_the_old_one(enter):
@@ -224,7 +252,7 @@ def test_a_token_is_shown_once_and_can_be_revoked(enter, desk):
     shown = program.get("/settings/people", headers=headers)
     assert shown.status_code == 403, "a token may not do more than its owner"
     revoked = ada.post("/settings/tokens/revoke", data={"id": token.id})
-    assert "opens nothing" in revoked.text
+    assert "revoked" in revoked.text
     answer = program.get("/api/v1/x", headers=headers)
     assert answer.status_code == 401
 

@@ -52,7 +52,10 @@ def test_what_waits_is_placed_and_nothing_is_written(reader, desk):
     assert put["w-bees"]["path"][0] == "Nature"
     assert put["w-bees"]["category"] in {"bees", "nature"}
     assert 0.5 < put["w-bees"]["probability"] <= 1
-    assert "80 % of the documents placed are to be right" in answer.json()["note"]
+    assert (
+        "80 % of all documents placed are to be right, at a right"
+        in answer.json()["note"]
+    )
     assert len(list(desk.store.log())) == acts
 
 
@@ -82,14 +85,14 @@ def test_the_page_offers_places_and_takes_them(app, desk):
     with TestClient(app, base_url=ADDRESS) as browser:
         browser.post("/enter", data={"code": app.state.doors.code})
         browser.headers["X-CSRF"] = csrf_of(app, browser)
-        assert "Place sure ones" in browser.get("/inbox").text
+        assert "Place in bulk" in browser.get("/inbox").text
         page = browser.get("/inbox/place", params={"precision": 0.8})
         assert page.status_code == 200
         picks = re.findall(r'name="pick" value="([^"]*)"', page.text)
         assert picks
         form = {"pick": html.unescape(picks[0]), "least": "0.8", "places": "true"}
         done = browser.post("/inbox/accept", data=form)
-        assert "accepted 1 documents" in done.text
+        assert "1 document accepted" in done.text
         assert browser.get("/inbox/place?precision=1").status_code == 400
         assert sum(id_.startswith("w-") for id_ in desk.store.labels()) == 1
 

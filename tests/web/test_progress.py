@@ -30,7 +30,7 @@ def decide(desk, who, document, *names, rank=1):
 def test_with_nothing_measured_the_page_says_so(client):
     shown = client.get("/progress").text
     assert "Nothing is measured yet" in shown
-    assert "No document was read by two people yet" in shown
+    assert "No document has been read by two people yet" in shown
     assert "40</strong> of 68 documents" in shown
     assert not INLINE.search(shown)
 
@@ -43,7 +43,7 @@ def test_plots_with_their_numbers(client, desk):
         "<dt>average rank of the last correct category</dt><dd><strong>1.50<" in shown
     )
     assert "50 %</strong>" in shown
-    assert "the first suggestion was wrong in 10" in shown
+    assert "The first suggestion was wrong in 10" in shown
     pictures = PICTURE.findall(shown)
     assert len(pictures) == shown.count('<details class="numbers">') >= 4
     for picture in pictures:
@@ -60,7 +60,7 @@ def test_agreement_and_settling(client, desk):
     shown = client.get("/progress/agreement").text
     assert "ada and bo" in shown
     assert "Not settled: 1" in shown
-    assert "they differ over Birds" in shown
+    assert "differ on: Birds" in shown
     assert "/decide/more-0?reading=settle" in shown
     assert "/taxonomy?at=birds" in shown
     assert not INLINE.search(shown)
@@ -68,7 +68,7 @@ def test_agreement_and_settling(client, desk):
     sent = {"document": "more-0", "whose": "ada", "seen": each.number, "note": "agreed"}
     done = client.post("/progress/settle", data=sent)
     assert done.status_code == 200
-    assert "Nothing is left to settle" in done.text
+    assert "Nothing left to settle" in done.text
     assert set(desk.store.record("more-0").labels) == {"bees"}
     assert {each.who for each in opinions(desk, "more-0")} == {"ada", "bo"}
 
@@ -81,7 +81,7 @@ def test_all_labels_may_stand_but_not_unseen(client, desk):
     sent = {"document": "more-0", "whose": "*", "seen": seen}
     refused = client.post("/progress/settle", data=sent)
     assert refused.status_code == 400
-    assert "decided on it since" in refused.text
+    assert "decided on it meanwhile" in refused.text
     sent["seen"] = disagreements(desk)[0].number
     client.post("/progress/settle", data=sent)
     labels = set(desk.store.record("more-0").labels)

@@ -104,7 +104,7 @@ def test_what_cannot_be_learned_from_is_refused_at_once(admin, desk, body, said)
 def test_without_clicks_the_job_says_what_to_do(admin, desk):
     job = finished(admin, desk, "/rankers", {"clicks": True})
     assert job["state"] == "failed"
-    assert "nothing was clicked yet" in job["mistake"]
+    assert "nothing has been clicked yet" in job["mistake"]
     assert "POST /click" in job["mistake"]
 
 
@@ -170,22 +170,54 @@ def test_links_of_ones_own_are_ranked(reader):
 
 
 def test_the_page_trains_switches_and_reports(client, desk):
-    assert "No ranker is learned yet" in client.get("/settings/search").text
+    assert "No ranker has been trained yet" in client.get("/settings/search").text
     form = {"source": "judgments", "queries": LINES, "qrels": TREC, "force": "true"}
     begun = client.post("/settings/search/rankers", data=form, follow_redirects=False)
     assert begun.headers["location"] == "/settings/search"
     desk.jobs.wait(120)
     page = client.get("/settings/search").text
-    assert "Ranker 1 is in service" in page
+    assert "Ranker 1 is now in service" in page
     out = client.post("/settings/search/service", data={})
     assert "no ranker is in service" in out.text
     back = client.post("/settings/search/service", data={"number": "1"})
-    assert "Take out of service" in back.text
+    assert "Stop using" in back.text
     report = client.get("/settings/search/rankers/1").text
     assert len(re.findall(r"<tr><td>\w+</td>", report)) >= 8
     assert client.get("/settings/search/rankers/9").status_code == 404
     part = client.get("/settings/search/jobs/train").text
     assert "data-jobs" in part
+
+
+def test_two_orders_are_mixed_and_the_page_says_which_is_preferred(client, desk):
+    form = {"source": "judgments", "queries": LINES, "qrels": TREC, "force": "true"}
+    client.post("/settings/search/rankers", data=form)
+    desk.jobs.wait(120)
+    same = client.post("/settings/search/experiment", data={"experiment": "1"})
+    assert "already in service" in same.text
+    for wrong in ("9", "ghost"):
+        odd = client.post("/settings/search/experiment", data={"experiment": wrong})
+        assert odd.status_code == 400
+    begun = client.post("/settings/search/experiment", data={"experiment": "model"})
+    assert "the experiment has started" in begun.text
+    assert desk.settings.search.log == "anonymous"
+    for word in QUERIES.values():
+        page = client.get("/search", params={"q": word}).text
+        assert "mixed with those of bm25" in page or "No word" in page
+        again = client.get("/search", params={"q": word}).text
+        links = re.findall(r"/search/open/\d+/([^\"]+)", page)
+        assert links == re.findall(r"/search/open/\d+/([^\"]+)", again)
+        number = re.findall(r"/search/open/(\d+)/", page)[0]
+        client.get(f"/search/open/{number}/{links[0]}")
+    page = client.get("/settings/search").text
+    assert "ranker 1</td><td>bm25" in page
+    assert "not certain yet" in page
+    (compared,) = client.get("/api/v1/clicks").json()["comparisons"]
+    assert compared["opened"] == len(QUERIES)
+    assert compared["shown"] == 2 * len(QUERIES)
+    assert sum(compared[each] for each in ("wins", "losses", "ties")) == len(QUERIES)
+    ended = client.post("/settings/search/experiment", data={"experiment": "no"})
+    assert "searches use the usual order" in ended.text
+    assert "mixed with" not in client.get("/search", params={"q": "honey"}).text
 
 
 def test_the_page_tries_parameters_and_shows_links(client, desk):
@@ -202,7 +234,7 @@ def test_the_page_tries_parameters_and_shows_links(client, desk):
     none = client.post("/settings/search/rankers", data={"source": "clicks"})
     assert none.status_code == 200
     desk.jobs.wait(60)
-    assert "nothing was clicked yet" in client.get("/settings/search").text
+    assert "nothing has been clicked yet" in client.get("/settings/search").text
     assert client.get("/settings/search/links").status_code == 400
 
 
@@ -229,11 +261,11 @@ def test_the_weight_of_meaning_is_learned(admin, desk, monkeypatch):
 
 
 def test_the_page_learns_the_weight_of_meaning(client, desk, monkeypatch):
-    assert "Learn what meaning counts" not in client.get("/settings/search").text
+    assert "Tune the weight of meaning" not in client.get("/settings/search").text
     use_concepts(monkeypatch)
     meaning.set_meaning(desk, STATIC)
     meaning.compute(desk)
-    assert "Learn what meaning counts" in client.get("/settings/search").text
+    assert "Tune the weight of meaning" in client.get("/settings/search").text
     form = {"queries": "q1 apiary", "qrels": "q1 0 bees-1 1", "hybrid": "true"}
     client.post("/settings/search/tune", data=form)
     desk.jobs.wait(60)

@@ -6,7 +6,14 @@ import pytest
 from starlette.testclient import TestClient
 
 from classmark.web.readiness import Readiness, Stopped
-from classmark.web.serve import create_app
+from classmark.web.serve import create_app, warm_up
+from classmark.workbench.deciding.decide import Decision, decide_on
+from classmark.workbench.learning.live import Service
+from classmark.workbench.learning.train import train
+from classmark.workbench.project import Project
+from classmark.workbench.settings import LearningSettings
+from classmark.workbench.team.desk import Desk
+from projects import TREE, new_project, parish
 from web.conftest import ADDRESS
 
 HTML = {"Accept": "text/html"}
@@ -54,3 +61,28 @@ def test_nothing_more_is_prepared_once_the_server_ends(readiness):
     with pytest.raises(Stopped), readiness.preparing("compiling"):
         list(readiness.track([1, 2], "rooms", None))
     assert readiness.is_ready
+
+
+def test_a_server_warms_up_and_learns_beside_sparse_weights(tmp_path):
+    documents = parish(decided=True, waiting=True)
+    folder = new_project(tmp_path / "parish", documents, TREE)
+    with Project(folder) as project:
+        assert train(project, LearningSettings(memory="500B", strategy="plain")).live
+    with Desk(folder, begin=False) as desk:
+        warm_up(desk, Readiness(), lambda: False)
+        decide_on(desk, "new-0", Decision(("birds",)), {}, "eve")
+        assert desk.background.learned(30)
+        assert desk.service.upto == desk.state.upto
+
+
+def test_what_cannot_be_loaded_ahead_keeps_nobody_from_learning(
+    project_folder, monkeypatch
+):
+    def broken(_):
+        raise RuntimeError("no kernels")
+
+    monkeypatch.setattr(Service, "warm", broken)
+    with Desk(project_folder, begin=False) as desk:
+        with pytest.raises(RuntimeError, match="no kernels"):
+            warm_up(desk, Readiness(), lambda: False)
+        assert desk.background.runs

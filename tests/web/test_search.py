@@ -1,13 +1,21 @@
 """The page Search: one box, marked words, what each adds, and what is kept."""
 
+import csv
+import html
+import json
 import re
 import shutil
+from dataclasses import replace
 
 import pytest
 
 from classmark.workbench import meaning
 from classmark.workbench.project import Project
 from classmark.workbench.search.clicks import read_impressions
+from classmark.workbench.search.desk_search import all_answers
+from classmark.workbench.search.filters import SearchFilters
+from classmark.workbench.search.interleaving import begin_experiment
+from classmark.workbench.settings import MeaningSettings
 from concepts import use_concepts
 
 
@@ -32,7 +40,26 @@ def test_words_are_found_marked_and_explained(client):
     assert re.search(r'<mark class="for s4">honey</mark>', page.text)
     assert re.search(r"score \d+\.\d+</summary><p>=.*?honey", page.text, re.DOTALL)
     assert 'href="/like?example=' in page.text
-    assert "Searches and clicks are not kept" in page.text
+    assert "Searches and clicks are not logged" in page.text
+
+
+def test_where_a_source_of_vectors_does_not_answer_words_rank(
+    client, admin, desk, caplog
+):
+    settings = desk.settings
+    away = MeaningSettings("server", "m", "http://127.0.0.1:9/v1/embeddings")
+    desk.settings = replace(settings, meaning=away)
+    assert client.get("/search").status_code == 200
+    answer = client.get("/search?q=honey+swarm")
+    assert answer.status_code == 200
+    assert re.search(r'<mark class="for s4">honey</mark>', answer.text)
+    assert "ranked by words alone: http://127.0.0.1:9" in answer.text
+    assert not admin.get("/search").json()["meaning"]
+    called = admin.post("/search", {"query": "honey swarm"}).json()
+    assert called["hits"]
+    assert "ranked by words alone" in called["note"]
+    assert client.get("/like").status_code == 200
+    assert "not warm yet: http://127.0.0.1:9/v1/embeddings does not" in caplog.text
 
 
 def test_an_empty_box_explains_itself(client):
@@ -62,13 +89,13 @@ def test_model_and_parameters_behind_a_switch(client, wish):
 @pytest.mark.parametrize(
     ("params", "told"),
     [
-        ({"q": "honey AND"}, "query:10"),
+        ({"q": "honey AND"}, "query, character 10"),
         ({"q": "honey", "set": "k1"}, "write name=value"),
         ({"q": "honey", "model": "magic"}, "magic"),
         ({"q": "honey", "ranker": "9"}, "no ranker 9"),
-        ({"q": "honey", "k": "1000"}, "cannot be used"),
+        ({"q": "honey", "k": "1000"}, "Number of results: “1000” is too large"),
         ({"q": "honey", "prior": "pagerank"}, "links"),
-        ({"q": "a" * 5000}, "cannot be used"),
+        ({"q": "a" * 5000}, "Search: this is too long: use at most 4,000"),
     ],
 )
 def test_what_cannot_be_searched_is_told(client, params, told):
@@ -80,13 +107,13 @@ def test_what_cannot_be_searched_is_told(client, params, told):
 def test_nothing_found_is_said(client):
     page = client.get("/search", params={"q": "zebra"})
     assert page.status_code == 200
-    assert "Nothing was found" in page.text
+    assert "Nothing found" in page.text
 
 
 @pytest.mark.usefixtures("logging")
 def test_clicks_are_kept_and_the_page_says_so(client, desk):
     page = client.get("/search", params={"q": "honey"})
-    assert "are kept with your name" in page.text
+    assert "are logged with your name" in page.text
     first, second = re.findall(r'href="(/search/open/[^"]+)"', page.text)[:2]
     opened = client.get(second, follow_redirects=False)
     assert opened.status_code == 303
@@ -103,7 +130,7 @@ def test_clicks_are_kept_and_the_page_says_so(client, desk):
 @pytest.mark.usefixtures("bare")
 def test_without_an_index_one_is_offered_and_made(client, desk):
     page = client.get("/search", params={"q": "honey"})
-    assert "There is no index yet" in page.text
+    assert "No index yet" in page.text
     made = client.post("/search/index", data={"q": "honey", "positions": "1"})
     assert made.status_code == 200
     desk.jobs.wait(60)
@@ -117,7 +144,7 @@ def test_documents_that_came_since_are_told(client, desk):
     client.post(sent.url.path, data={"act": "import"})
     desk.jobs.wait(60)
     page = client.get("/search", params={"q": "honey", "k": "50"})
-    assert "Documents came since the index was made" in page.text
+    assert "There are new documents since the index was built" in page.text
     assert "later" not in page.text.replace("for later", "")
     client.post("/search/index")
     desk.jobs.wait(60)
@@ -141,9 +168,9 @@ def test_what_ranks_is_chosen_and_each_part_is_shown(client):
     assert re.search(r"=.*?<b>\(meaning\)</b>", page.text, re.DOTALL)
     assert re.search(r'value=""\s+checked> words and meaning', page.text)
     page = client.get("/search", params={"q": "apiary", "hybrid": "no"})
-    assert "Nothing was found" in page.text
+    assert "Nothing found" in page.text
     assert re.search(r'value="no" checked> words alone', page.text)
-    assert "also documents without the word" in client.get("/search").text
+    assert "also documents with a similar meaning" in client.get("/search").text
     page = client.get("/search", params={"q": "#sum(honey)"})
     assert "ranked by words alone" in page.text
 
@@ -199,7 +226,9 @@ def test_filters_are_in_the_address_and_can_be_taken_off(client):
     wish = {"q": "note", "category": "nature", "show": "decided", "since": "2000"}
     page = client.get("/search", params=wish)
     assert re.search(r"1–10 of 20", page.text)
-    assert re.search(r'aria-label="Any category">in Nature or below', page.text)
+    assert re.search(
+        r'aria-label="Remove filter: category">in Nature and below', page.text
+    )
     assert re.search(r"<details open>\s*<summary>Filters", page.text)
     none = client.get("/search", params={"q": "note", "until": "1999"})
     assert "or fewer filters" in none.text
@@ -247,3 +276,79 @@ def test_the_calls_page_filter_count_and_label(client, desk):
     assert desk.state.labels["new-1"] == ("bread",)
     missing = {"documents": ["nothing"], "category": "bread"}
     assert client.post("/api/v1/label", json=missing).status_code == 404
+
+
+def _experiment(client, desk, name):
+    """The marks of what searches by REST show in an experiment."""
+    begin_experiment(desk, name, "ada")
+    found = client.post("/api/v1/search", json={"query": "honey hive"}).json()
+    seen = read_impressions(desk.store)[-1]
+    assert list(seen.ids) == [hit["id"] for hit in found["hits"]]
+    return seen
+
+
+def test_the_call_takes_part_in_an_experiment_with_neighbours(client, desk):
+    assert any(mark > 0 for mark in _experiment(client, desk, "swaps").marks)
+    own = {"query": "honey hive", "parameters": {"k1": 0.5}}
+    client.post("/api/v1/search", json=own)
+    assert read_impressions(desk.store)[-1].marks == ()
+
+
+@pytest.mark.usefixtures("meant")
+def test_the_call_takes_part_in_an_experiment_that_mixes_two_orders(client, desk):
+    seen = _experiment(client, desk, "words")
+    assert set(seen.marks) == {"a", "b"}
+    assert " | " in seen.ranker
+
+
+def test_wildcards_are_marked_and_explained_on_the_page_and_by_the_call(client):
+    page = client.get("/search", params={"q": "hon*y swar*"})
+    assert re.search(r'<mark class="for s4">honey</mark>', page.text)
+    assert re.search(r"hon\*y = honey", page.text)
+    found = client.post("/api/v1/search", json={"query": "hon*"}).json()["hits"]
+    assert any("hon* = " in each["parts"][0]["word"] for each in found)
+    refused = client.post("/api/v1/search", json={"query": "*oney"})
+    assert refused.status_code == 400
+    assert "begins with a letter" in refused.text
+
+
+def test_all_that_was_found_is_exported(client, desk):
+    """The file has what the filters leave, on any page, and not what was deleted."""
+    page = client.get("/search", params={"q": "honey", "show": "decided", "k": 3}).text
+    address = html.unescape(re.search(r'href="(/search/documents\.csv[^"]*)"', page)[1])
+    filters = SearchFilters(show="decided")
+    ids = all_answers(desk, "honey", filters)
+    assert len(ids) > 3
+    rows = list(csv.DictReader(client.get(address).text.splitlines()))
+    assert [row["id"] for row in rows] == ids
+    assert all(row["labels"] or row["primary"] for row in rows)
+    client.post("/files/delete", data={"id": ids[0]})
+    left = client.get("/search/documents.jsonl", params={"q": "honey"})
+    assert ids[0] not in {json.loads(line)["id"] for line in left.text.splitlines()}
+
+
+def test_a_wildcard_that_finds_something_is_searched_for(client):
+    page = client.get("/search", params={"q": "hon*"})
+    assert "documents found" in page.text
+    assert "no word of the query" not in page.text
+    none = client.get("/search", params={"q": "zzz*"}).text
+    assert "no word of the index fits zzz*" in none
+    assert "no word of the query" not in none
+
+
+def test_pages_of_hits_are_counted(client):
+    page = client.get("/search", params={"q": "the bees", "k": 3})
+    total = int(re.search(r"of (\d+) documents found", page.text)[1])
+    assert total > 3
+    assert f"page 1 of {-(-total // 3)}" in page.text
+
+
+def test_a_category_is_typed_by_its_name_or_path(client, desk):
+    page = client.get("/search", params={"q": "bees", "category": "Nature › Bees"})
+    assert 'value="Nature › Bees"' in page.text
+    assert "in Bees and below" in page.text
+    wrong = client.get("/search", params={"q": "bees", "category": "Nature › Beez"})
+    assert wrong.status_code == 400
+    form = {"ticked": ["new-1"], "label": "Nature › Bees", "back": "/search?q=bees"}
+    client.post("/search/label", data=form)
+    assert "bees" in desk.store.record("new-1").labels

@@ -8,7 +8,7 @@ from classmark.text import Analyzer, languages
 from classmark.workbench.settings import Settings, read_settings
 from classmark.workbench.settings_form import form_fields
 from classmark.workbench.settings_words import analyzer_of, language_of_analyzer
-from classmark.workbench.team.jobs import WORKS
+from classmark.workbench.team.jobs import JOB_WORDS, WORKS
 
 
 def test_every_setting_is_explained():
@@ -45,7 +45,7 @@ def test_what_is_shown_can_be_sent_back_unchanged(client, desk):
         re.findall(r'<input type="text" id="([\w.]+)"[^>]* value="([^"]*)"', shown)
     )
     assert sent["name"] == "Parish notes"
-    assert "nothing to change" in client.post("/settings", data=sent).text
+    assert "no changes" in client.post("/settings", data=sent).text
     assert (desk.folder / "classmark.toml").read_bytes() == before
 
 
@@ -90,7 +90,7 @@ def test_the_model_and_the_keys_are_shown(client):
 @pytest.mark.parametrize("work", [work.name for work in WORKS])
 def test_long_work_is_started_and_told(client, desk, work):
     answer = client.post("/settings/jobs", data={"work": work})
-    assert f"{work} has begun" in answer.text
+    assert f"{JOB_WORDS[work]}: started" in answer.text
     desk.jobs.wait(60)
     (job,) = desk.jobs
     assert (job.state, job.mistake) == ("done", "")
@@ -133,3 +133,25 @@ def test_every_language_has_an_analyzer(name):
     analyzer = analyzer_of(name)
     assert str(Analyzer.parse(analyzer)) == analyzer
     assert language_of_analyzer(analyzer) == name
+
+
+def test_every_choice_of_a_setting_is_called_by_words(client):
+    form = form_fields(Settings("shelf"))
+    chosen = [each for group in form.values() for each in group if each.choices]
+    assert len(chosen) > 10
+    yes_no = {"yes", "no"}
+    for one in chosen:
+        assert {*one.choices} - one.words.keys() <= yes_no, one.name
+    page = client.get("/settings").text
+    assert ">lbfgs<" not in page
+    assert ">dom-dme<" not in page
+
+
+def test_the_model_in_use_is_called_by_the_words_of_the_form(client):
+    page = client.get("/settings/model").text
+    shown, programs = page.split("For programs")
+    assert "preference learning (plm)" in shown
+    assert "words|lower" not in shown
+    assert "<code>words|lower|stop(english)|snowball(english)</code>" in programs
+    german = {"accept-language": "de"}
+    assert "Englisch" in client.get("/settings/model", headers=german).text

@@ -23,7 +23,7 @@ def test_finding_gives_options(client):
     assert 'data-category="bees" data-name="Bees"' in found.text
     assert '<mark class="hit">hone</mark>y' in found.text
     nothing = client.get("/taxonomy/find", params={"q": "<b>xylophone"})
-    assert "No category has “&lt;b&gt;xylophone”" in nothing.text
+    assert "No category matches “&lt;b&gt;xylophone”" in nothing.text
     assert client.get("/taxonomy/find").text.strip() == ""
 
 
@@ -80,7 +80,7 @@ def test_a_merge_is_previewed_then_done(client, desk):
     page = client.get("/taxonomy/preview", params=asked)
     assert "Documents that move there: 10." in page.text
     assert "bread" in desk.categories
-    assert at(change(client, **asked)).startswith("/taxonomy?at=candles&saved=saved")
+    assert at(change(client, **asked)).startswith("/taxonomy?at=candles&saved=merged")
     assert "bread" not in desk.categories
     labels = desk.store.labels()
     assert list(labels["bread-0"]) == ["candles"]
@@ -126,11 +126,11 @@ def test_what_cannot_be_changes_nothing(client, desk, asked):
     [
         (
             {"act": "merge", "category": "bees", "to": "ghosts"},
-            ['name="to" value="ghosts"'],
+            ['name="to_name" value="ghosts"'],
         ),
         (
             {"act": "move", "category": "nature", "to": "bees"},
-            ['name="to" value="bees"'],
+            ['name="to_name" value="Nature › Bees"'],
         ),
         (
             {"act": "add", "category": "nature", "new": "bees", "label": "Wild bees"},
@@ -153,7 +153,7 @@ def test_a_refused_change_comes_back_filled_in_with_the_reason(client, asked, fi
         change(client, **asked),
     ):
         assert answer.status_code == 400
-        (reason,) = re.findall(r'role="alert"><b>Not done.</b> ([^<]+)', answer.text)
+        (reason,) = re.findall(r'role="alert"><b>Not saved.</b> ([^<]+)', answer.text)
         assert len(reason) > 20
         (opened,) = re.findall(
             r'<details class="altering" open>.*?</details>', answer.text, re.DOTALL

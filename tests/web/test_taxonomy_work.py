@@ -22,7 +22,7 @@ def test_the_taxonomy_is_described_by_a_job(admin, reader, desk):
     result = job["result"]
     assert result["leaves"] == 4
     assert result["documents"] == 40
-    assert {row["what"] for row in result["table"]["rows"]} >= {"categories", "depth"}
+    assert {row["what"] for row in result["table"]["rows"]} >= {"categories", "work"}
     assert reader.get(f"/jobs/{job['id']}").json() == job
     assert "result" not in reader.get("/jobs").json()["jobs"][0]
 
@@ -56,7 +56,7 @@ def test_what_is_out_of_bounds_is_refused(admin, desk, path, body):
 
 def test_daughters_are_proposed_accepted_and_taken_back(admin, reader, desk):
     job = finished(admin, desk, "/categories/propose", SPLIT)
-    assert job["said"] == "2 daughters are proposed below bees"
+    assert job["said"] == "2 subcategories are proposed for Bees"
     proposals = reader.get("/categories/proposals/bees").json()["proposals"]
     assert [each["number"] for each in proposals] == [1, 2]
     documents = [id_ for each in proposals for id_ in each["documents"]]
@@ -90,13 +90,13 @@ def test_what_is_not_there_is_named(admin, desk):
 
 
 def test_the_page_describes_the_tree_and_tries_a_simpler_one(client, desk):
-    assert "Describe the tree" in client.get("/taxonomy").text
+    assert "Analyse the tree" in client.get("/taxonomy").text
     for form in ("/taxonomy/report", "/taxonomy/prune"):
         begun = client.post(form, data={}, follow_redirects=False)
         assert begun.headers["location"] == "/taxonomy"
     desk.jobs.wait(60)
     page = client.get("/taxonomy").text
-    assert "leaves, K" in page
+    assert "A category with subcategories has" in page
     assert "held-out error" in page
     part = client.get("/taxonomy/jobs/taxonomy report")
     assert "data-jobs" in part.text
@@ -113,14 +113,14 @@ def test_the_page_proposes_daughters_and_makes_one_a_category(client, desk):
     assert begun.headers["location"] == "/taxonomy?at=bees"
     desk.jobs.wait(60)
     page = client.get("/taxonomy?at=bees").text
-    assert page.count("Make it a category") == 2
+    assert page.count("Create category") == 2
     form = {"category": "bees", "number": "2", "new": "hives", "label": "Hives"}
     made = client.post("/taxonomy/accept", data=form)
-    assert "split hives off from bees" in made.text
+    assert "saved" in made.text
     assert "hives" in desk.categories
     again = client.post("/taxonomy/accept", data=form)
     assert again.status_code == 400
-    assert "Not done" in again.text
+    assert "Not saved" in again.text
 
 
 def test_readers_are_shown_results_and_no_buttons(app, desk, client):
@@ -128,5 +128,5 @@ def test_readers_are_shown_results_and_no_buttons(app, desk, client):
     desk.jobs.wait(60)
     reader = program(app, desk, "rea", "reader").http
     page = reader.get("/taxonomy").text
-    assert "leaves, K" in page
-    assert "Describe the tree" not in page
+    assert "A category with subcategories has" in page
+    assert "Analyse the tree" not in page

@@ -17,6 +17,7 @@ from classmark.workbench.deciding.decide import (
     skip_for,
     undo_for,
 )
+from classmark.workbench.deciding.history import values_of
 from classmark.workbench.team import webhooks as hooks
 from classmark.workbench.team.desk import Desk
 from classmark.workbench.team.jobs import start_work
@@ -37,7 +38,7 @@ def test_documents_are_given_and_their_progress_is_seen(desk):
     assert work_items(desk)[0].is_done
     withdraw(desk, item.number, "ada")
     assert work_items(desk) == []
-    with pytest.raises(Mistake, match="not given"):
+    with pytest.raises(Mistake, match="no longer exists"):
         withdraw(desk, item.number, "ada")
 
 
@@ -109,7 +110,7 @@ def test_a_mention_is_new_until_it_is_looked_at(client, desk):
 
     assert "new comments" not in client.get("/inbox").text
     note_on(desk, "new-1", f"@{whoami()} please", "bo")
-    assert "1 new comments for you" in client.get("/inbox").text
+    assert "1 new comment for you" in client.get("/inbox").text
     assert "please" in client.get("/mentions").text
     assert "new comments" not in client.get("/inbox").text
     assert unseen(desk, whoami()) == 0
@@ -133,7 +134,7 @@ def test_a_session_is_summed_up(client, desk):
     decide_on(desk, "new-6", Decision(("bees",)), None, "bo")
     page = client.get("/session").text
     assert "<strong>2</strong> documents" in page
-    assert "<strong>1</strong> and <strong>1</strong>" in page
+    assert "<strong>1</strong>, <strong>1</strong>" in page
     assert "Log out" in page
 
 
@@ -262,4 +263,29 @@ def test_webhooks_by_calls_and_page(admin, ada, client):
     assert made["secret"] not in page
     assert admin.http.delete(f"/api/v1/webhooks/{made['id']}").status_code == 204
     form = {"address": "https://example.org/2", "kind": ["decided", "trained"]}
-    assert "shown only now" in client.post("/settings/webhooks", data=form).text
+    assert "shown only once" in client.post("/settings/webhooks", data=form).text
+
+
+def test_nobody_is_given_the_same_documents_twice(client, desk):
+    form = {"to": "bo", "count": "3", "order": "likely"}
+    client.post("/work", data=form)
+    page = client.post("/work", data=form | {"count": "4"})
+    assert "3 documents were theirs already" in page.text
+    assert [item.total for item in work_items(desk, "bo")] == [3, 1]
+    with pytest.raises(Mistake, match="already"):
+        give(desk, "bo", "ada", documents=work_items(desk, "bo")[0].documents)
+    give(desk, "bo", "ada", branch="nature")
+    with pytest.raises(Mistake, match="already"):
+        give(desk, "bo", "ada", branch="nature")
+
+
+def test_files_are_nobody_who_decides(client, desk):
+    assert any("import" in name for name in values_of(desk, "who"))
+    for name in ("import", "root (import)"):
+        assert f"<option>{name}</option>" not in client.get("/inbox").text
+
+
+def test_the_session_counts_the_documents_that_wait(client, desk):
+    give(desk, "root", "ada", documents=["new-1", "new-2"])
+    give(desk, "root", "ada", documents=["new-3"])
+    assert "Assigned to you: 3 documents wait" in client.get("/session").text

@@ -16,7 +16,7 @@ from web.conftest import ADDRESS, csrf_of, program
 
 COMMANDS = re.compile(
     r"(?<![\w-])--[a-zA-Z]|\bclassmark (?![a-z ]+ ranker|query|vectors|votes|places"
-    r"|project|categories|top-down)[a-z]+"
+    r"|project\b|categories|top-down)[a-z]+"
 )
 SOURCE = Path(classmark.__file__).parent
 # what only the command line reaches, or the start of the server
@@ -29,6 +29,9 @@ ALONE = (
 ALONE_IN = {
     "workbench/categories/report.py": {"--policy meta:", "--meta goes with"},
     "workbench/categories/propose.py": {"to take one: classmark", "NUMBER ["},
+    "web/serve_projects.py": {"--annif "},
+    "web/guard/traffic.py": {"--access-log "},
+    "workbench/learning/models.py": {"classmark names"},
     "web/guard/gate.py": {"--behind-proxy ", "--role admin", "--certificate", "--name"},
     "workbench/deciding/decide.py": {"--over "},
     "workbench/deciding/history.py": {"classmark undo NUMBER"},

@@ -7,7 +7,8 @@ import pytest
 
 from classmark.corpus.runs import RUN_WEIGHT, CharacterRuns, shown
 from classmark.rankers.linear import Rocchio
-from classmark.rankers.text_ranker import TextRanker, WordsBehind
+from classmark.rankers.reasons import WordsBehind
+from classmark.rankers.text_ranker import TextRanker
 from classmark.text import Analyzer
 from classmark.weighting.live import LiveVectorizer
 from classmark.weighting.vectorizer import Vectorizer, logarithmic, smooth_idf

@@ -181,3 +181,19 @@ def test_on_20_newsgroups_same_matrix_and_several_times_as_fast(data):
     natural = next(iter(bench.ANALYZERS))
     ours = min(bench.seconds(bench.ours, texts) for _ in range(3))
     assert bench.seconds(lambda: bench.theirs(natural), texts) > 5 * ours
+
+
+@pytest.mark.parametrize("times", [1, 4000])
+def test_ngrams_are_those_of_scikit_learn(times):
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    texts = ["the queen bee swarms", "a queen bee and honey", "bee"] * times
+    theirs = CountVectorizer(ngram_range=(1, 3), token_pattern=r"(?u)\b\w+\b")  # noqa: S106
+    counts = theirs.fit_transform(texts)
+    how = {"weighting": "count", "norm": None, "ngram_range": (1, 3)}
+    ours = Vectorizer("words|lower", **how)
+    assert (ours.fit_transform(texts) != counts.astype(np.float32)).nnz == 0
+    names = theirs.get_feature_names_out().tolist()
+    assert ours.get_feature_names_out().tolist() == names
+    with pytest.raises(Mistake, match="ngram_range is"):
+        Vectorizer(ngram_range=(2, 2)).fit(texts)

@@ -6,7 +6,11 @@ from classmark.rankers.preference import lesson_of
 from classmark.taxonomy.tree import Category
 from classmark.workbench.categories import edit
 from classmark.workbench.deciding.decide import Decision, decide, decide_on
-from classmark.workbench.files.documents import delete_documents
+from classmark.workbench.files.documents import (
+    delete_documents,
+    deleted_documents,
+    restore_documents,
+)
 from classmark.workbench.learning.fit import TEST, part_of
 from classmark.workbench.learning.learner import open_learner
 from classmark.workbench.learning.lessons import lesson
@@ -86,16 +90,15 @@ IMPORTS = (
 class Acts:
     """One random act after the other; those that cannot be are left out."""
 
-    def __init__(self, project, rng, learn=learn_at_once, *, deletes=False):
+    def __init__(self, project, rng, learn=learn_at_once):
         self.project, self.rng, self.learn = project, rng, learn
-        self.deletes = deletes
         self.ids = sorted(project.store.ids())
         self.made = 0
 
     def act(self):
         names = ["decide"] * 8 + ["undo"] * 4
-        names += ["add", "rename", "merge", "split", "move", "retire"]
-        names += ["delete"] * self.deletes
+        names += ["add", "rename", "merge", "split", "move", "retire", "delete"]
+        names += ["restore"]
         try:
             getattr(self, self.rng.choice(names))()
         except Mistake:
@@ -140,6 +143,10 @@ class Acts:
         if len(here) <= len(self.ids) - 2:  # some are left to be decided on
             raise Mistake("enough are deleted")
         delete_documents(self.project, [self.one(here)])
+
+    def restore(self):
+        gone = deleted_documents(self.project)
+        restore_documents(self.project, [self.one([each.document for each in gone])])
 
     def add(self):
         parents = () if self.rng.random() < 0.7 else (self.name(),)

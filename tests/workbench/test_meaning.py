@@ -6,23 +6,31 @@ import shutil
 import numpy as np
 import pytest
 
+from classmark.meaning.vector_file import ROUNDING
 from classmark.problems import Mistake, UnreadableFile, in_words_of
 from classmark.taxonomy.tree import Category
 from classmark.web.wording import CALLS, PAGES
-from classmark.workbench import meaning
+from classmark.workbench import meaning, own_vectors
 from classmark.workbench.categories.report import report_taxonomy
 from classmark.workbench.deciding.queue import queue
 from classmark.workbench.deciding.suggest import suggest
 from classmark.workbench.files.backup import back_up, restore
 from classmark.workbench.files.documents import put_document
+from classmark.workbench.files.exporting import as_lines, export_documents
 from classmark.workbench.files.importing import import_documents
 from classmark.workbench.learning.evaluate import evaluate_project
 from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project, info
 from classmark.workbench.settings import MeaningSettings
 from classmark.workbench.store.undo import undo
-from meaning.tiny_models import TABLE, write_safetensors, write_tokenizer
-from projects import new_project
+from meaning.tiny_models import (
+    AWAY,
+    TABLE,
+    texts_sent_away,
+    write_safetensors,
+    write_tokenizer,
+)
+from projects import TREE, new_desk, new_project, parish
 from workbench.acts import say
 
 WORDS = {"bees": "bee hive honey", "roads": "road car", "honeys": "honey bee"}
@@ -126,8 +134,45 @@ def test_another_machine_is_refused_in_the_words_of_the_place(project):
             pytest.raises(Mistake, match=f"leave this machine; {remedy}"),
         ):
             meaning.set_meaning(project, away)
-    assert meaning.sent_to(away) == "192.0.2.1"
-    assert not meaning.sent_to(MeaningSettings("server", "m", "http://[::1]:80/v1"))
+    assert meaning.remote_host(away) == "192.0.2.1"
+    here = MeaningSettings("server", "m", "http://[::1]:80/v1")
+    assert not meaning.remote_host(here)
+
+
+def test_it_is_said_as_long_as_a_model_sends_texts_away(project, table, monkeypatch):
+    sent = texts_sent_away(monkeypatch)
+    shown = facts(meaning.set_meaning(project, AWAY))
+    assert shown["sent to"] == "192.0.2.1"
+    assert "documents, pasted texts and search queries are sent to" in shown["notice"]
+    train(project)
+    for source in (static(table), MeaningSettings()):
+        shown = facts(meaning.set_meaning(project, source))
+        assert shown["sent to"] == "192.0.2.1"
+        assert "the model in use needs vectors from 192.0.2.1" in shown["notice"]
+        assert shown["notice"].endswith("To end this, run classmark train.")
+        suggest(project, f"a new text beside {source.source}")
+        assert sent[-1] == f"a new text beside {source.source}"
+    sent.clear()
+    train(project)
+    suggest(project, "another text")
+    assert not sent
+    assert "sent to" not in facts(meaning.status(project))
+
+
+def test_what_learns_from_nothing_sends_no_text_to_a_source_of_before(
+    tmp_path, monkeypatch
+):
+    sent = texts_sent_away(monkeypatch)
+    with new_desk(tmp_path / "shelf", DOCUMENTS[:2], ["bees", "roads"]) as desk:
+        meaning.set_meaning(desk, AWAY)
+        say(desk, "bees0", "bees", learn=False)
+        assert desk.learned()
+        assert suggest(desk, "first text")
+        assert sent[-1] == "first text"
+        meaning.set_meaning(desk, MeaningSettings())
+        desk.serve_newest(lambda: True)
+        assert suggest(desk, "second text")
+        assert sent[-1] == "first text"
 
 
 def test_training_computes_what_is_missing_and_info_names_the_vectors(project, table):
@@ -218,6 +263,22 @@ def test_evaluation_and_report_compute_once_and_say_so(project, table):
         report_taxonomy(again)
 
 
+@pytest.mark.parametrize("first", [meaning.compute, train])
+def test_a_tree_is_learned_from_stored_vectors_where_the_source_is_gone(
+    tmp_path, table, first
+):
+    notes = parish(decided=True)
+    folder = new_project(tmp_path / "parish", notes, TREE, meaning=static(table))
+    with Project(folder) as project:
+        first(project)
+    shutil.move(table, tmp_path / "away")
+    with Project(folder) as again:
+        assert train(again).strategy == "flat"
+        evaluate_project(again, ["plm"])
+        report_taxonomy(again)
+        again.require_model().suggest(again.store.document("bees-0").text)
+
+
 def test_documents_that_come_or_change_get_their_vectors(project, table, tmp_path):
     meaning.set_meaning(project, static(table))
     path = write_lines(tmp_path / "new.jsonl", [{"id": "n", "text": "a new hive"}])
@@ -259,7 +320,12 @@ def test_own_vectors_come_with_documents(tmp_path):
     path = write_lines(tmp_path / "docs.jsonl", rows)
     with Project(folder) as project:
         shown = facts(meaning.set_meaning(project, MeaningSettings("own")))
-        assert (shown["source"], shown["with vector"]) == ("own", 0)
+        remedy = "import some (classmark meaning import FILE)"
+        assert shown == {
+            "source": "own", "documents": 0, "with vector": 0,
+            "problem": f"there are no vectors of your own yet: {remedy}",
+            "model in service": "words alone",
+        }  # fmt: skip
         with pytest.raises(Mistake, match="has no vectors of its own yet: import some"):
             project.meaning()
         import_documents(project, path)
@@ -276,8 +342,37 @@ def test_own_vectors_come_with_documents(tmp_path):
         with pytest.raises(Mistake, match=r"document 'x' has no vector \(1 of 13"):
             train(project)
         vectors = [{"id": "x", "vector": [1.0, 2.0, 3.0]}]
-        meaning.import_vectors(project, write_lines(tmp_path / "v.jsonl", vectors))
+        own_vectors.import_vectors(project, write_lines(tmp_path / "v.jsonl", vectors))
         train(project)
+
+
+def test_own_vectors_are_exported_and_come_back(tmp_path):
+    settings = MeaningSettings("own")
+    path, out = write_lines(tmp_path / "docs.jsonl", with_vectors()), tmp_path / "out"
+    with Project(new_project(tmp_path / "own", [], meaning=settings)) as project:
+        import_documents(project, path)
+        import_documents(project, write_lines(path, [{"id": "z", "text": "none"}]))
+        export_documents(project, out.with_suffix(".jsonl"))
+        rows = list(map(json.loads, out.with_suffix(".jsonl").read_text().splitlines()))
+        assert (
+            "".join(as_lines(project.folder)) == out.with_suffix(".jsonl").read_text()
+        )
+        assert "vector" not in rows.pop()
+        assert np.linalg.norm(rows[0]["vector"]) == pytest.approx(1.0, abs=1e-3)
+        here = project.meaning().encode([row["text"] for row in DOCUMENTS])
+        assert [row["vector"] for row in rows] == here.tolist()
+    with Project(new_project(tmp_path / "again", [], meaning=settings)) as again:
+        import_documents(again, out.with_suffix(".jsonl"))
+        there = again.meaning().encode([row["text"] for row in DOCUMENTS])
+        assert there == pytest.approx(here, abs=ROUNDING)
+        train(again)
+
+
+def test_vectors_that_are_computed_are_not_exported(project, table, tmp_path):
+    meaning.set_meaning(project, static(table))
+    meaning.compute(project)
+    export_documents(project, tmp_path / "out.jsonl")
+    assert "vector" not in (tmp_path / "out.jsonl").read_text()
 
 
 def test_categories_of_a_tree_are_described_by_words_where_vectors_are_own(tmp_path):
@@ -317,13 +412,13 @@ def test_own_vectors_that_do_not_fit_are_refused_with_their_place(tmp_path):
         note = import_documents(project, write_lines(path, rows)).note
         assert "their vectors were left out: choose the source own" in note
         with pytest.raises(Mistake, match="source of vectors is none: choose own"):
-            meaning.import_vectors(project, path)
+            own_vectors.import_vectors(project, path)
         meaning.set_meaning(project, MeaningSettings("own"))
         with pytest.raises(UnreadableFile, match=r"line 2: 2 numbers after vectors of"):
             import_documents(
                 project, write_lines(path, [rows[0], *with_vectors(rows[1:], 2)])
             )
-        meaning.import_vectors(project, write_lines(path, rows))
+        own_vectors.import_vectors(project, write_lines(path, rows))
         for wrong, message in (
             (with_vectors([{"id": "y", "text": "y"}], 4), "'y': a vector of 4 numbers"),
             ([rows[0] | {"vector": [9, 9, -9]}], "'bees0': own vectors: the text"),
@@ -334,9 +429,9 @@ def test_own_vectors_that_do_not_fit_are_refused_with_their_place(tmp_path):
         with pytest.raises(
             Mistake, match=r"docs\.jsonl.* a vector of 4 numbers, those"
         ):
-            meaning.import_vectors(project, path)
+            own_vectors.import_vectors(project, path)
         with pytest.raises(Mistake, match=r"no document 'z' in the project \(1 of 1\)"):
-            meaning.import_vectors(
+            own_vectors.import_vectors(
                 project, write_lines(path, [{"id": "z", "vector": [1, 2, 3]}])
             )
         assert "y" not in project.store.ids()
@@ -347,7 +442,7 @@ def test_own_vectors_in_a_matrix_beside_their_ids(project, tmp_path):
     ids = [row["id"] for row in DOCUMENTS]
     np.save(tmp_path / "own.npy", np.eye(12, 5, dtype=np.float32) + 0.1)
     (tmp_path / "own.ids").write_text("\n".join(ids))
-    (row,) = meaning.import_vectors(project, tmp_path / "own.npy").rows
+    (row,) = own_vectors.import_vectors(project, tmp_path / "own.npy").rows
     assert row == {"vectors": 12, "new": 12}
     assert facts(meaning.status(project))["name"] == "my model"
     train(project)
@@ -381,7 +476,7 @@ def test_a_backup_has_own_vectors_and_others_are_computed_again(
         assert meaning.compute(again).new == 12
     meaning.set_meaning(project, MeaningSettings("own"))
     path = write_lines(tmp_path / "v.jsonl", with_vectors())
-    meaning.import_vectors(project, path)
+    own_vectors.import_vectors(project, path)
     train(project)
     before = suggestions(project)
     back_up(project, tmp_path / "own.zip")
@@ -413,7 +508,7 @@ def test_a_restored_project_opens_without_the_folder_of_its_source(
 
 @pytest.mark.parametrize("model", ["x" * 300, "a\udcffb\udc00"])
 def test_a_name_that_no_folder_can_have_is_refused(project, model):
-    with pytest.raises(Mistake, match=r"give the model's folder|give one line"):
+    with pytest.raises(Mistake, match=r"give the model's folder|enter one line"):
         meaning.set_meaning(project, static(model))
 
 

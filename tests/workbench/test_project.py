@@ -29,7 +29,7 @@ def folder(tmp_path):
     return tmp_path / "shelf"
 
 
-FORM_ORDER = ("plm", "mmp", "perceptron", "loglinear", "rocchio")
+FORM_ORDER = ("plm", "mmp", "perceptron", "loglinear", "rocchio", "ensemble")
 
 
 def test_a_new_project_has_its_parts(folder):
@@ -70,12 +70,26 @@ def test_settings_are_read_back_as_written(tmp_path, settings):
         ("format = 1", UnreadableFile, "no name"),
         ("format = 1\nname = 'x'\ncolour = 3", UnreadableFile, "'colour'"),
         ("format = 1\nname = 'x'\n[text]\nlang = 'e'", UnreadableFile, "'lang'"),
-        ("format = 1\nname = 'x'\n[text]\nanalyzer = 3", UnreadableFile, "a str"),
+        (
+            "format = 1\nname = 'x'\n[text]\nanalyzer = 3",
+            UnreadableFile,
+            "to be a text",
+        ),
         ("format = 1\nname = 'x'\ntext = 3", UnreadableFile, "a section"),
         ("format = 1\nname = 'x'\n[text]\nfields = [3]", UnreadableFile, "list of"),
         ("format = 1\nname = 'x'\n[learning]\nC = -1", UnreadableFile, "0 or more"),
         ("format = 1\nname = 'x'\n[learning]\nmin_df = true", UnreadableFile, "whole"),
         ("format = 1\nname = 'x'\n[learning]\nbase = 'x'", UnreadableFile, "logistic"),
+        (
+            "format = 1\nname = 'x'\n[search]\nlog = true",
+            UnreadableFile,
+            "is true: use",
+        ),
+        (
+            "format = 1\nname = 'x'\n[search]\nexperiment = 'ghost'",
+            UnreadableFile,
+            r"search\.experiment is 'ghost': use no, swaps, model, words or the number",
+        ),
         ("format = ", UnreadableFile, "correct the file"),
     ],
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -20,6 +20,8 @@ from classmark.cli.options import (
     options,
 )
 from classmark.cli.output import BELOW, JOINED, Text, View, parts_of
+from classmark.language import percent
+from classmark.problems import Mistake
 from classmark.workbench.results import (
     Explained,
     Logged,
@@ -52,7 +54,9 @@ ALIKE = option("With --group: the least mean cosine within a group.", 0.8)
 def suggest(
     *,
     project: Project = FOLDER,
-    path: Path | None = argument("A text; - for stdin.", "[FILE]", None),
+    paths: tuple[Path, ...] = argument(
+        "A text, - for stdin; or several, and folders of texts.", "[FILE]...", ()
+    ),
     text: str | None = option("The text itself."),
     document: str | None = option("A document's id."),
     k: int = option("How many categories.", 5, "-k"),
@@ -63,6 +67,11 @@ def suggest(
     as_json: bool,
 ) -> View:
     """Suggest categories for a text, with the terms for and against each."""
+    if len(paths) > 1 or (paths and paths[0].is_dir()):
+        if why or text is not None or document is not None:
+            raise Mistake("--why, --text and --document are of one text: name that one")
+        return _of_several(project, paths, k, min_probability)
+    path = next(iter(paths), None)
     content = suggesting.wanted_text(project, path, text, document)
     with kernels_for(project, text=content):
         suggestions = suggesting.suggest(
@@ -79,11 +88,31 @@ def suggest(
     return View(facts, _suggestion_lines(suggestions, put, reasons))
 
 
+def _of_several(
+    project: Project, paths: Sequence[Path], k: int, least: float | None
+) -> View:
+    """Suggestions for each of several texts, under its name."""
+    facts: list[dict[str, object]] = []
+    shown: list[Text | str] = []
+    for name, content in suggesting.several_texts(project, paths):
+        lines: Iterable[Text | str] = ["the text is empty"]
+        suggestions: Sequence[Explained] = ()
+        if content.strip():
+            suggestions = suggesting.suggest(project, content, k, min_probability=least)
+            lines = _suggestion_lines(suggestions, None, [])
+        listed = [_suggestion_facts(suggestion) for suggestion in suggestions]
+        facts.append({"text": name, "suggestions": listed})
+        shown += [Text(name), *lines]
+    return View(facts, shown)
+
+
 def _suggestion_facts(suggestion: Explained) -> dict[str, object]:
     """A suggestion for programs; with the part of meaning where there is one."""
     facts = asdict(suggestion)
     if suggestion.meaning is None:
         del facts["words"], facts["meaning"]
+    if suggestion.name is None:
+        del facts["name"]
     return facts
 
 
@@ -109,6 +138,9 @@ def _suggestion_lines(
         if suggestion.meaning is not None and suggestion.words is not None:
             lead = suggestion.words + suggestion.meaning
             yield f"{BELOW}meaning: {suggestion.meaning:+.3f} (of {lead:+.3f})"
+        if suggestion.name is not None:
+            name, part = suggestion.name
+            yield Text(f"“{name}”{JOINED}{part:+.3f}", f"{BELOW}name:    ")
         yield from _reason_lines(reasons[at]) if reasons else ()
     if put is not None:
         yield place_line(put)
@@ -119,7 +151,7 @@ def _reason_lines(reasons: explaining.MeaningReasons) -> Iterator[Text]:
     for sentence, part in reasons.sentences:
         yield Text(f"“{sentence}”{JOINED}{part:+.3f}", f"{BELOW}says:    ")
     for each in reasons.documents:
-        alike = f"{each.title}  ({each.document}), {in_percent(each.cosine)} alike"
+        alike = f"{each.title}  ({each.document}), {in_percent(each.cosine)} similar"
         yield Text(alike, f"{BELOW}as in:   ")
     if reasons.note:
         yield Text(reasons.note, f"{BELOW}note:    ")
@@ -144,7 +176,7 @@ def place(
     project: Project = FOLDER,
     documents: tuple[str, ...] = argument("Their ids.", "[DOCUMENT]...", ()),
     precision: float = option(
-        "How many of those placed are to be right (0 to 1).", 0.95
+        "How many of all that are placed are to be right (0 to 1).", 0.95
     ),
     top: int = option("Of those waiting so many; 0 for all.", 20, "-n"),
 ) -> View:
@@ -168,7 +200,7 @@ class DecisionOptions:
     primary: tuple[str, ...] = option("It belongs here above all; repeatable.", ())
     reject: tuple[str, ...] = option("Not this one; repeatable.", ())
     unsure: tuple[str, ...] = option("Perhaps this one, perhaps not; repeatable.", ())
-    remove: tuple[str, ...] = option("Take back what was said of this; repeatable.", ())
+    remove: tuple[str, ...] = option("Withdraw this category; repeatable.", ())
     over: tuple[str, ...] = option("A:B, A should stand above B here; repeatable.", ())
     aside: bool = flag("Unsure of all: set it aside.", "--aside")
     note: str = option("A word on why.", "")
@@ -196,7 +228,7 @@ def undo(
     project: Project = FOLDER,
     number: int | None = argument("Of an act; see history.", "[NUMBER]", None),
 ) -> Logged:
-    """Take back an act, by default your last; undo an undoing to bring it back."""
+    """Undo an act, by default your last; undo an undo to redo it."""
     return undoing.undo(project, number)
 
 
@@ -243,8 +275,8 @@ def progress(project: Project = DIR) -> View:
 
 def _progress_parts(state: progressing.Progress) -> Iterator[Table | Text | str]:
     """The state of the work in sentences, and how it came about."""
-    number, share = plots.number, plots.percent
-    left = f"{state.waiting:,} wait, {state.aside:,} set aside"
+    number, share = plots.number, percent
+    left = f"{state.waiting:,} wait, {state.aside:,} postponed"
     yield Text(f"{state.decided:,} of {state.documents:,} documents decided; {left}")
     if state.whole is None or state.recent is None or state.hint is None:
         few = f"{state.measured} decided with suggestions in view"

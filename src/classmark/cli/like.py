@@ -23,6 +23,7 @@ from classmark.cli.options import (
     options,
 )
 from classmark.cli.output import BELOW, Text, View, parts_of
+from classmark.language import several
 from classmark.problems import Mistake
 from classmark.workbench.results import Evaluated, Table
 
@@ -31,12 +32,13 @@ with deferred():
     from classmark.examples import screening as rules
     from classmark.machines.cluster import Machines
     from classmark.workbench import project as projects
+    from classmark.workbench.examples import export, screening, searches, vectors
     from classmark.workbench.examples import like as liking
-    from classmark.workbench.examples import screening, searches, vectors
     from classmark.workbench.examples.example_search import ExampleRanking
     from classmark.workbench.examples.like import Answers, SearchStart
     from classmark.workbench.examples.screening import ScreeningStatus
     from classmark.workbench.project import Project
+    from classmark.workbench.store.store import Store
 
 QUICK = {
     None, "auto", "centroid", "rocchio", "one-class", "balanced", "precision@k",
@@ -60,8 +62,8 @@ class MarkOptions:
     category: str | None = CATEGORY
     yes: tuple[str, ...] = option("More like these.", (), metavar="ID,ID")
     no: tuple[str, ...] = option("Not like these.", (), metavar="ID,ID")
-    undo: bool = flag("Take back what you said last.", "--undo")
-    redo: bool = flag("Bring back what you undid last.", "--redo")
+    undo: bool = flag("Undo your last answer.", "--undo")
+    redo: bool = flag("Redo what you undid last.", "--redo")
 
 
 @options
@@ -104,9 +106,9 @@ class ResultOptions:
         """Refuse what cannot be shown or written, before anything is stored."""
         validation.require_k(self.k, "document")
         if self.to is not None:
-            liking.require_target(self.to)
+            export.require_target(self.to)
         if self.weights is not None:
-            liking.require_target(self.weights, liking.OF_WEIGHTS)
+            export.require_target(self.weights, export.OF_WEIGHTS)
 
 
 @options
@@ -197,7 +199,7 @@ def _like(
         )
         lines = []
         if output.weights is not None:
-            count = liking.export_weights(search, output.weights)
+            count = export.export_weights(search, output.weights)
             lines = [f"the query's {count:,} weights are in {output.weights}"]
             if share := search.meaning_share(search.weights):
                 lines += [f"its meaning, {share:.0%} of it, has no words and is not"]
@@ -211,7 +213,7 @@ def _like(
             ranking = search.found(output.k)
         else:
             ranking = search.rank(output.k, everything=output.everything)
-    return _written(ranking, output, lines)
+    return _written(ranking, output, lines, project.store)
 
 
 def _like_online(
@@ -236,22 +238,26 @@ def _like_online(
 
 
 def _written(
-    ranking: ExampleRanking, output: ResultOptions, lines: Iterable[str] = ()
+    ranking: ExampleRanking,
+    output: ResultOptions,
+    lines: Iterable[str] = (),
+    store: Store | None = None,
 ) -> View | str:
     """The ranking, after some lines; written to a file where one is named."""
     if output.to is None:
         return View(ranking.as_json(), chain(lines, _like_lines(ranking)))
-    count = liking.export_ranking(ranking, output.to)
-    return "\n".join((*lines, f"wrote {count:,} documents to {output.to}"))
+    count = export.export_ranking(ranking, output.to, store)
+    return "\n".join((*lines, f"wrote {several(count, 'document')} to {output.to}"))
 
 
 def _like_lines(ranking: ExampleRanking) -> Iterator[Text | str]:
     """The ranked documents, and the query."""
     learned = ranking.learned
     if ranking.examples or ranking.yes:
-        counts = f"{ranking.examples} examples, {ranking.yes} yes, {ranking.no} no"
-        learned += f", from {counts}"
-    yield Text(f"{ranking.search}: {ranking.documents:,} documents ranked by {learned}")
+        examples = several(ranking.examples, "example")
+        learned += f", from {examples}, {ranking.yes} yes, {ranking.no} no"
+    ranked = several(ranking.documents, "document")
+    yield Text(f"{ranking.search}: {ranked} ranked by {learned}")
     query = parts_of(ranking.query, FORM)
     curved = ranking.params.get("kernel", "linear") != "linear"
     size = f"{ranking.nonzero:,} {'documents' if curved else 'terms'}"
@@ -301,16 +307,31 @@ def screen_start(
     project: Project = FOLDER,
     name: str | None = option("A name for it."),
     stopping: StoppingOptions,
+    duplicates: bool = flag("Show duplicates, too.", "--duplicates"),
 ) -> View:
     """Begin to screen all documents for the relevant ones."""
+    if relevant.category is not None:
+        _require_category(project.store, relevant.category)
     start = liking.SearchStart(
         liking.ids_of(relevant.examples, "--examples", project.store),
         texts=liking.texts_of(project, relevant.files),
         category=relevant.category,
         name=name,
         rule=rules.StoppingRule(**vars(stopping)),
+        hide=not duplicates,
     )
     return _status_view(screening.start_screening(project, start))
+
+
+def _require_category(store: Store, category: str) -> None:
+    """Refuse a category that is not there; a screening can do without any."""
+    try:
+        store.number_of(category)
+    except Mistake as problem:
+        raise Mistake(
+            f"{problem}; or begin from relevant documents and texts: --examples ID,ID "
+            "and --file FILE"
+        ) from problem
 
 
 @command(JSON)
@@ -318,6 +339,7 @@ def screen_next(
     project: Project = FOLDER,
     name: str | None = NAME,
     count: int | None = option("How many documents; else a batch.", None, "-k"),
+    titles: bool = flag("Titles alone, without abstracts.", "--titles"),
 ) -> View:
     """Show the documents to read next: the likely ones, then random draws."""
     documents = screening.read_next(project, name, count)
@@ -328,7 +350,16 @@ def screen_next(
         lines.append(Text(shown, f"{each.rank:3}. ", BELOW))
     names = ("rank", "id", "title", "origin", "score")
     facts = [{name: getattr(each, name) for name in names} for each in documents]
-    return View(facts, lines)
+    if titles:
+        return View(facts, lines)
+    below = []
+    for each, fact, line in zip(documents, facts, lines, strict=False):
+        meta = project.store.record(each.id).meta
+        text = "".join(piece.text for piece in each.text)
+        fact |= {"text": text, "facts": dict(meta)}
+        source = screening.source_of(meta)
+        below += [line, *(Text(part, BELOW) for part in (source, text) if part), ""]
+    return View(facts, below or lines)
 
 
 @command(JSON)
@@ -336,7 +367,7 @@ def screen_mark(
     yes: tuple[str, ...] = option("Relevant.", (), metavar="ID,ID"),
     no: tuple[str, ...] = option("Not relevant.", (), metavar="ID,ID"),
     skip: tuple[str, ...] = option("Cannot be said.", (), metavar="ID,ID"),
-    undo: bool = flag("Take back what you marked last.", "--undo"),
+    undo: bool = flag("Undo your last answer.", "--undo"),
     project: Project = FOLDER,
     name: str | None = NAME,
 ) -> View:
@@ -346,7 +377,7 @@ def screen_mark(
     if undo:
         marks, status = screening.undo(project, name)
         undone = ", ".join(f"{mark.act} {mark.document}" for mark in marks)
-        return _status_view(status, [Text(f"taken back: {undone}")])
+        return _status_view(status, [Text(f"undone: {undone}")])
     status = screening.mark(project, name, {"yes": yes, "no": no, "skip": skip})
     return _status_view(status)
 
@@ -370,6 +401,12 @@ def screen_status(
 
 
 @command(JSON)
+def screen_duplicates(project: Project = FOLDER, name: str | None = NAME) -> Table:
+    """List the records that are hidden, each beside the one that is shown."""
+    return screening.duplicates(project, name)
+
+
+@command(JSON)
 def screen_target(
     project: Project = FOLDER,
     target: float = argument("The recall wanted from now on, such as 0.8.", "TARGET"),
@@ -385,10 +422,22 @@ def screen_export(
     path: Path = argument(".csv, .jsonl, .run, .ris or .bib", "FILE"),
     name: str | None = NAME,
     everything: bool = flag("All that were read, not only relevant ones.", "--all"),
+    unread: bool = flag(
+        "Those not read and hidden copies, too, without a decision.", "--everything"
+    ),
 ) -> str:
     """Write the relevant documents, in the order they were found."""
-    documents = screening.screened(project, name, everything=everything)
-    return f"wrote {liking.export_ranking(documents, path):,} documents to {path}"
+    documents = screening.screened(project, name, everything=everything or unread)
+    left = len(project.store.ids()) - len(documents.hits)
+    if unread:
+        documents = export.with_the_rest(documents, project.store)
+    count = export.export_ranking(documents, path, project.store)
+    wrote = f"wrote {several(count, 'document')} to {path}"
+    if unread or not left:
+        return wrote
+    rest = "not read, or hidden as copies" if everything else "not found relevant"
+    more = "" if everything else "--all writes those that were read, "
+    return f"{wrote}; left out, as {rest}: {left:,} ({more}--everything all of them)"
 
 
 @command(ALL | JSON)
@@ -411,6 +460,7 @@ def _status_view(status: ScreeningStatus, first: Iterable[Text] = ()) -> View:
     left = status.progress.remaining
     progress["remaining"] = None if left is None else left._asdict()
     progress["stops"] = [stop._asdict() for stop in status.progress.stops]
-    facts = {"screening": status.search, "later": status.later} | progress
+    facts = {"screening": status.search, "later": status.later}
+    facts |= {"duplicates": status.duplicates, **progress}
     lines = [Text(line, "  ") for line in screening.words(status)]
     return View(facts, [*first, Text(status.search), *lines])

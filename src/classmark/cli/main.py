@@ -31,6 +31,7 @@ from classmark.cli import (
     like,
     meaning,
     project,
+    rank,
     research,
     search,
     serve,
@@ -145,7 +146,7 @@ app = group(
         **named(project, "init import export"),
         **named(train, "train evaluate stream"),
         **named(decide, "suggest place"),
-        **named(search, "index search measure click tune"),
+        **named(search, "index search retrieve measure compare click tune"),
         **named(like, "like"),
         **named(search, "pagerank"),
         **named(decide, "decide undo history queue rebuild progress agreement"),
@@ -170,14 +171,26 @@ app = group(
         ),
         "rank": group(
             "Learn how answers are to be ordered.",
-            named(search, "features train evaluate use report", "rank_"),
+            named(
+                rank,
+                "clicks features import train evaluate use report score",
+                "rank_",
+            ),
         ),
         "screen": group(
             "Read until a share of the relevant documents is found.",
-            named(like, "start next mark status target export simulate", "screen_"),
+            named(
+                like,
+                "start next mark status target duplicates export simulate",
+                "screen_",
+            ),
         ),
         "data": group(
             "Known public collections.", named(research, "list path get", "data_")
+        ),
+        "projects": group(
+            "Several projects in one folder, served together.",
+            named(project, "list new rename archive unarchive restore", "projects_"),
         ),
         "users": group(
             "Who may log in, and as what.",

@@ -17,7 +17,7 @@ from classmark.workbench.results import Table
 
 with deferred():
     from classmark.workbench import meaning as vectors
-    from classmark.workbench import settings
+    from classmark.workbench import own_vectors, settings
     from classmark.workbench.project import Project
 
 
@@ -61,7 +61,7 @@ def import_(
     path: Path = argument("JSONL or Parquet with id and vector, or .npy.", "FILE"),
 ) -> Table:
     """Bring vectors of your own for documents that are here (source own)."""
-    return vectors.import_vectors(project, path)
+    return own_vectors.import_vectors(project, path)
 
 
 @command(JSON)

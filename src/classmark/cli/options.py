@@ -26,7 +26,7 @@ from typing import (
 import typer
 
 from classmark.cli.output import show
-from classmark.problems import Mistake
+from classmark.problems import Mistake, in_words_of
 from classmark.workbench.results import Logged
 
 T = TypeVar("T")
@@ -77,6 +77,7 @@ with deferred():
     from classmark.machines import cluster
     from classmark.machines.cluster import Machines
     from classmark.workbench import project as projects
+    from classmark.workbench import projects as several
     from classmark.workbench.learning import live, models
     from classmark.workbench.project import Project
 
@@ -123,7 +124,10 @@ def options(cls: type[T]) -> type[T]:
 
 
 def command(
-    flags: Mapping[str, Any] | None = None, *, documents: int | None = None
+    flags: Mapping[str, Any] | None = None,
+    *,
+    documents: int | None = None,
+    accounts: bool = False,
 ) -> Callable[[Callable[..., Any]], Command]:
     """Make a command of a function that returns what is to be printed.
 
@@ -131,9 +135,24 @@ def command(
     options (``options``) has them all. What the function logs is learned at once.
 
     flags : how the result may be printed, ``JSON`` or ``ALL | JSON``;  documents : how
-    many of the project's documents are scored, as ``kernels_for`` takes it.
+    many of the project's documents are scored, as ``kernels_for`` takes it;  accounts :
+    of a folder of projects, what is opened is the store of its server's accounts.
     """
-    return lambda function: Command(function, flags or {}, documents)
+    return lambda function: Command(function, flags or {}, documents, accounts)
+
+
+# what to do where a command has not the option that a message names
+INSTEAD = {
+    "--encoding": {"give --encoding (encoding=)": ""},
+    "--format": {
+        "give --format (format=)": "rename it so that its ending fits its format"
+    },
+    "--allow-remote": {
+        "give --allow-remote (allow_remote=)": (
+            "say so with classmark meaning set URL --allow-remote"
+        )
+    },
+}
 
 
 class Command:
@@ -144,8 +163,10 @@ class Command:
         function: Callable[..., Any],
         flags: Mapping[str, Any],
         documents: int | None,
+        accounts: bool,
     ) -> None:
         self.function, self.flags, self.documents = function, flags, documents
+        self.accounts = accounts
         self.__name__, self.__doc__ = function.__name__, function.__doc__
         self.__annotations__: dict[str, Any] = {}
 
@@ -179,12 +200,35 @@ class Command:
             + [_option(name, bool, flag) for name, flag in self.flags.items()]
         )
 
+    @cached_property
+    def words(self) -> dict[str, str]:
+        """What messages say of options that this command has not."""
+        declared = [each.default for each in self.__signature__.parameters.values()]
+        own = {"--" + name.replace("_", "-") for name in self.__signature__.parameters}
+        for each in declared:
+            own.update(getattr(each, "param_decls", None) or ())
+        others = (words for option, words in INSTEAD.items() if option not in own)
+        return {command: words for each in others for command, words in each.items()}
+
     def __call__(self, **values: Any) -> None:
         """Run the function on what was typed, and print its result."""
+        with in_words_of(self.words):
+            try:
+                self._run(values)
+            except Mistake as problem:  # printed elsewhere, with these words
+                problem.args = tuple(
+                    f"{each}" if isinstance(each, str) else each
+                    for each in problem.args
+                )
+                raise
+
+    def _run(self, values: Mapping[str, Any]) -> None:
         flags = {name: values[name] for name in (*JSON, *ALL) if name in values}
         with ExitStack() as stack:
             arguments = self._arguments(values)
             if (folder := arguments.get("project")) is not None:
+                if self.accounts:
+                    folder = several.accounts_of(folder)
                 arguments["project"] = stack.enter_context(projects.Project(folder))
             if self.documents is not None:
                 kernels = kernels_for(arguments["project"], self.documents)

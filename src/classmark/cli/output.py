@@ -10,11 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
+from classmark.language import several
 from classmark.workbench.results import (
     Cell,
     Column,
     Evaluated,
     Logged,
+    NamesTried,
     Revoted,
     Table,
     Trained,
@@ -342,7 +344,7 @@ def show_table(table: Table, *, everything: bool = False, remedy: str = REMEDY) 
 
 IN_NOTE = (
     "why", "flat_bytes", "complexity_ratio", "pruned", "live", "later", "base", "rare",
-    "loss", "center", "prior", "noise",
+    "loss", "center", "prior", "noise", "names", "members",
 )  # fmt: skip
 
 
@@ -362,9 +364,26 @@ def _trained_table(trained: Trained) -> Table:
     if not trained.live:
         note += "; decisions are kept in the log and learned at the next train"
         note += f" ({trained.later})"
+    if trained.members:
+        counts = ", ".join(f"{name} by {share:.3g}" for name, share in trained.members)
+        note += f"\nensemble: the scores of {counts} are summed"
+    if trained.names is not None:
+        note += f"\n{_names(trained.names)}"
     if trained.rare is not None:
         note += f"\n{_rare(trained.rare)}"
     return Table("Model in service", [shown], note)
+
+
+def _names(tried: NamesTried) -> str:
+    """What names of categories add, in a sentence."""
+    gain = f"{tried.before:.3f} without, {tried.after:.3f} with them"
+    precision = f"average precision of held-out documents {gain}"
+    if not tried.used:
+        return f"names: {tried.count:,} names of categories do not count ({precision})"
+    return (
+        f"names: {tried.count:,} names of categories count, their words by "
+        f"{tried.words:.2g} and the runs inside them by {tried.runs:.2g} ({precision})"
+    )
 
 
 def _rare(revoted: Revoted) -> str:
@@ -400,14 +419,10 @@ def _logged_lines(logged: Logged) -> Iterator[Text | str]:
     if learned is None:
         return
     if learned.documents:
-        many = _documents(learned.documents)
+        many = several(learned.documents, "document")
         yield f"learned at once from {many}, with {learned.revisits} re-visits"
     if learned.apart:
-        yield f"not learned: {_documents(learned.apart)} set apart for testing"
-
-
-def _documents(count: int) -> str:
-    return "1 document" if count == 1 else f"{count} documents"
+        yield f"not learned: {several(learned.apart, 'document')} set apart for testing"
 
 
 def parts_of(parts: Mapping[str, float], form: str = "+.3f") -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from classmark.cli.options import (
+    ALL,
     DIR,
     FOLDER,
     FORMAT,
@@ -17,15 +18,17 @@ from classmark.cli.options import (
     options,
 )
 from classmark.problems import Mistake
-from classmark.workbench.results import Table
+from classmark.workbench.results import Cell, Table
 
 with deferred():
     from classmark import text as analyzing
     from classmark.workbench import project as projects
-    from classmark.workbench import settings
+    from classmark.workbench import projects as several
+    from classmark.workbench import settings, settings_file
     from classmark.workbench.files import backup as backups
     from classmark.workbench.files import exporting, importing
     from classmark.workbench.project import Project
+    from classmark.workbench.store import log
 
 NEW_FOLDER = argument("The new directory.", "DIR")
 STORE = option(
@@ -38,7 +41,7 @@ def init(
     folder: Path = NEW_FOLDER,
     name: str | None = option("The project's name."),
     language: str | None = option(
-        "The language of the texts, as in: finnish; other: one without a stemmer."
+        "The language of the texts, as in: finnish, fi; other: one without a stemmer."
     ),
     analyzer: str | None = option("Text analysis, as in: words|lower|stop(english)"),
     store: str | None = STORE,
@@ -52,7 +55,7 @@ def init(
     elif language is not None:
         text = settings.TextSettings(analyzer=str(analyzing.usual_analyzer(language)))
     title = folder.resolve().name
-    location = settings.store_at(store, title)
+    location = settings_file.store_at(store, title)
     projects.create(folder, settings.Settings(name or title, text=text, store=location))
     return f"made {folder}: next, classmark import FILE --project {folder}"
 
@@ -90,9 +93,14 @@ class LayoutOptions:
     separator: str | None = option(
         "Between cells: comma, semicolon, tab, bar or a sign; else guessed."
     )
-    header: str | None = option("Whether the first row names the columns: yes or no.")
+    header: str | None = option(
+        "Whether the first row names the columns, yes or no, or the row that does: 4."
+    )
+    sheet: str | None = option("Of a spreadsheet; else the first that has rows.")
     label_separator: str | None = option("Between labels in a cell: | ; , or none.")
-    skip: bool = flag("Leave out rows that cannot be read, and say which.", "--skip")
+    skip: bool = flag(
+        "Leave out rows that cannot be read or have no text, and say which.", "--skip"
+    )
 
     def layout(self) -> importing.Layout:
         """The layout that they say."""
@@ -102,6 +110,7 @@ class LayoutOptions:
             encoding=self.encoding,
             delimiter=self.separator,
             header=self.header,
+            sheet=self.sheet,
             separator=self.label_separator,
             skip=self.skip,
         )
@@ -127,7 +136,7 @@ def import_(
 @command(JSON)
 def export(
     project: Project = FOLDER,
-    path: Path = argument(".jsonl, .csv, .tsv or .parquet", "FILE"),
+    path: Path = argument(".jsonl, .csv, .tsv, .parquet, .ris or .bib", "FILE"),
     raw: bool = flag("Do not guard CSV cells against formulas.", "--raw"),
 ) -> Table:
     """Write all documents and labels to a file that imports again."""
@@ -150,5 +159,77 @@ def restore(
     store: str | None = STORE,
 ) -> Table:
     """Make a new project directory of a backup."""
-    location = settings.store_at(store, folder.resolve().name)
+    location = settings_file.store_at(store, folder.resolve().name)
     return backups.restore(path, folder, location)
+
+
+PROJECTS = argument("The folder of projects.", "FOLDER")
+ONE = argument("Its directory in the folder.", "NAME")
+TITLE = option("What people see.")
+
+
+@command(ALL | JSON)
+def projects_list(folder: Path = PROJECTS) -> Table:
+    """List the projects of a folder, also archived and damaged ones."""
+    rows: list[dict[str, Cell]] = [
+        {
+            "name": each.name,
+            "title": each.title,
+            "documents": each.documents,
+            "decided": each.decided,
+            "waiting": each.waiting,
+            "last changed": each.active[:16].replace("T", " "),
+            "state": "archived" if each.archived else "damaged" * bool(each.problem),
+            "problem": each.problem,
+        }
+        for each in several.Projects(folder).summaries()
+    ]
+    return Table("Projects", rows, "" if rows else "none yet")
+
+
+@command()
+def projects_new(
+    folder: Path = PROJECTS, name: str = ONE, title: str | None = TITLE
+) -> str:
+    """Make a project in a folder, which is made too where it is missing."""
+    made = several.Projects(folder).new(title or name, name)
+    return f"made {folder / made}: next, classmark serve {folder} --projects"
+
+
+@command()
+def projects_rename(
+    folder: Path = PROJECTS,
+    name: str = ONE,
+    title: str = option("What people see.", ...),
+) -> str:
+    """Call a project otherwise; its directory and its addresses stay."""
+    several.Projects(folder).rename(name, title, log.whoami())
+    return f"{name} is now called {title}"
+
+
+@command()
+def projects_archive(folder: Path = PROJECTS, name: str = ONE) -> str:
+    """Close a project: it is not served, and nothing is written to it."""
+    several.Projects(folder).archive(name, log.whoami())
+    return f"{name} is archived: classmark projects unarchive brings it back"
+
+
+@command()
+def projects_unarchive(folder: Path = PROJECTS, name: str = ONE) -> str:
+    """Bring an archived project back."""
+    several.Projects(folder).unarchive(name, log.whoami())
+    return f"{name} is back"
+
+
+@command()
+def projects_restore(
+    folder: Path = PROJECTS,
+    path: Path = argument("A file of classmark backup.", "FILE"),
+    name: str = option("Its directory; else by its title.", ""),
+    title: str = option("What people see; else as in the backup.", ""),
+    people: bool = flag("Let in whom the backup names, with tokens.", "--people"),
+) -> str:
+    """Make a project of a backup, beside the others."""
+    projects_there = several.Projects(folder)
+    made = projects_there.restore(path, log.whoami(), title, name, people=people)
+    return f"restored {folder / made}"

@@ -36,10 +36,9 @@ with deferred():
     from classmark.index import query_language
     from classmark.workbench import project as projects
     from classmark.workbench.project import Project
-    from classmark.workbench.search import clicks, hits, links, rankers, runs, spelling
+    from classmark.workbench.search import clicks, hits, links, runs, spelling
     from classmark.workbench.search import index as indexing
     from classmark.workbench.search import search as searching
-    from classmark.workbench.search import train_ranker as training
     from classmark.workbench.search import tune as tuning
     from classmark.workbench.search.search import SearchResults
 
@@ -48,6 +47,13 @@ TOPIC_DEPTH = 1000  # documents for each topic of a run
 MOST = 20  # parts of a score that are printed
 INDEX_FOLDER = option("An index of a file.", None, "--index", metavar="DIR")
 PARAMETERS = option("A parameter; repeatable.", (), "--set", metavar="NAME=VALUE")
+TOPIC_FIELDS = option(
+    "Of a topic, take this, as title; repeatable; else all.",
+    (),
+    "--topic-field",
+    metavar="NAME",
+)
+TOPIC_FORMAT = option("The format of topics; otherwise detected.", None, "--format")
 FEEDBACK = option("rocchio, rm3 or information, as in rm3:terms=10,documents=5")
 
 
@@ -151,20 +157,12 @@ class TopicOptions:
     """A file of queries instead of one, and where their answers go."""
 
     topics: Path | None = option(
-        "Answer every query of a file: TREC, SMART, BEIR, JSONL, or CSV and TSV of ids "
-        "and queries.",
+        "Answer every query of a file, as retrieve does.",
         metavar="FILE",
     )
     run: Path | None = option("Write their answers as a TREC run.", metavar="FILE")
-    topic_fields: tuple[str, ...] = option(
-        "Of a topic, take this, as title; repeatable; else all.",
-        (),
-        "--topic-field",
-        metavar="NAME",
-    )
-    format_: str | None = option(
-        "The format of --topics; else told by the file.", None, "--format"
-    )
+    topic_fields: tuple[str, ...] = TOPIC_FIELDS
+    format_: str | None = TOPIC_FORMAT
 
     def given(self) -> runs.Topics | None:
         """The topics, None without any; ``run`` goes with them."""
@@ -202,14 +200,12 @@ def search(
     machines: WorkerOptions,
 ) -> View | Table:
     """Find documents, best first, with the words that match; or answer a file."""
-    if folder is not None and where != HERE:
-        raise Mistake("--project and --index: give one of them")
+    place = _place(where, folder)
     if folder is not None and log:
         raise Mistake("--log: an index has no log; import the file into a project")
     if (several := topics.given()) is not None:
         if words or log:
             raise Mistake(f"{'a query' if words else '--log'} and --topics: give one")
-        place = (where, folder)
         return _run_topics(place, several, topics.run or HERE, options, machines)
     query = _typed(words)
     wish = searching.QueryOptions(**vars(options) | {"k": _or(options.k, 10)})
@@ -236,6 +232,13 @@ def search(
         sys.stderr.write(f"classmark: {shown}\n")
         raise typer.Exit(2) from problem
     return View(_result_facts(results), _result_lines(results))
+
+
+def _place(where: Path, folder: Path | None) -> tuple[Path, Path | None]:
+    """Where to search: a project, or an index in a folder of its own."""
+    if folder is not None and where != HERE:
+        raise Mistake("--project and --index: give one of them")
+    return where, folder
 
 
 def _typed(words: tuple[str, ...]) -> str:
@@ -269,6 +272,27 @@ def _run_topics(
         return runs.run_topics(index, topics, out, wish, project)
 
 
+@command(JSON)
+def retrieve(
+    *,
+    topics: Path = argument(
+        "Queries: TREC (also in XML), SMART, TIME, LISA, BEIR, JSONL, CSV and TSV of "
+        "ids and queries, or id:query on each line.",
+        "TOPICS",
+    ),
+    run: Path = option("Where the run goes.", ..., metavar="FILE"),
+    where: Path = FOLDER,
+    folder: Path | None = INDEX_FOLDER,
+    options: SearchOptions,
+    topic_fields: tuple[str, ...] = TOPIC_FIELDS,
+    format_: str | None = TOPIC_FORMAT,
+    machines: WorkerOptions,
+) -> Table:
+    """Answer every query of a file, and write the answers as a TREC run."""
+    several = runs.Topics(topics, format_, topic_fields)
+    return _run_topics(_place(where, folder), several, run, options, machines)
+
+
 @options
 class MeasureOptions:
     """What is measured of runs, and how it is shown."""
@@ -280,7 +304,7 @@ class MeasureOptions:
         metavar="NAME",
     )
     format_: str | None = option(
-        "Of QRELS: trec, smart, npl, beir or pairs; else told by the file.",
+        "Of QRELS: trec, smart, time, lisa, npl, beir or pairs; otherwise detected.",
         None,
         "--format",
     )
@@ -306,10 +330,29 @@ def measure(
     per_query: bool = flag("A row for each query, too.", "--per-query"),
 ) -> View:
     """Measure runs against judgments; of several, say whether they differ by chance."""
+    return _measured([run, *others], qrels, options, per_query=per_query)
+
+
+@command(ALL | JSON)
+def compare(
+    *,
+    qrels: Path = argument("Judgments, as measure takes them.", "QRELS"),
+    run: Path = argument("Answers in TREC's form.", "RUN"),
+    others: tuple[Path, ...] = argument("Runs to compare with RUN.", "RUN2…"),
+    options: MeasureOptions,
+    per_query: bool = flag("A row for each query, too.", "--per-query"),
+) -> View:
+    """Compare runs with the first: measures, and whether they differ by chance."""
+    return _measured([run, *others], qrels, options, per_query=per_query)
+
+
+def _measured(
+    paths: list[Path], qrels: Path, options: MeasureOptions, *, per_query: bool
+) -> View:
     how = runs.Measuring(
         options.measures, options.format_, options.trec_ties, options.plot
     )
-    measured = runs.measure_runs([run, *others], qrels, how)
+    measured = runs.measure_runs(paths, qrels, how)
     tables = [measured.runs]
     if measured.comparisons is not None:
         tables.append(measured.comparisons)
@@ -401,6 +444,11 @@ class QueryFiles:
 
     queries: Path | None = option("Queries, with ids.", metavar="FILE")
     qrels: Path | None = option("Query, document, grade.", metavar="FILE")
+    format_: str | None = option(
+        "Of --qrels: trec, smart, time, lisa, npl or beir; otherwise detected.",
+        None,
+        "--format",
+    )
 
 
 @options
@@ -411,7 +459,8 @@ class KnownQueries:
     data: Path | None = DATA
 
 
-def _judgments(files: QueryFiles, collection: KnownQueries) -> tuning.Judgments:
+def judgments_in(files: QueryFiles, collection: KnownQueries) -> tuning.Judgments:
+    """Where judged queries are, as they were typed."""
     return tuning.Judgments(**vars(files), **vars(collection))
 
 
@@ -424,6 +473,8 @@ class TrialOptions:
     plot: Path | None = option("Where the plot goes (.svg).", metavar="FILE")
     hybrid: bool = flag("Try what meaning counts beside words instead.", "--hybrid")
     use: bool = flag("Of --hybrid: let searches count meaning so.", "--use")
+    share: float = option("Of the queries, to tune on; the others are asked once.", 1.0)
+    seed: int = option("Parts the queries.", 0, "--random-state")
 
 
 @command(ALL | JSON)
@@ -443,8 +494,9 @@ def tune(
 ) -> Evaluated:
     """Try values of a model's parameters on judged queries, and say which is best."""
     how = (trial.parameters, trial.feedback, trial.hybrid, trial.use)
-    sweep = tuning.Sweep(model, parameter, measure, *how)
-    judgments = _judgments(files, collection)
+    parts = (trial.share, trial.seed)
+    sweep = tuning.Sweep(model, parameter, measure, *how, *parts)
+    judgments = judgments_in(files, collection)
     if trial.hybrid:
         if folder is not None or machines != WorkerOptions():
             raise Mistake(
@@ -457,118 +509,3 @@ def tune(
         tuning.judged_in(project, folder, judgments, machines=workers) as judged,
     ):
         return tuning.tune(judged, sweep, trial.plot)
-
-
-@command(ALL | JSON)
-def rank_features(
-    *,
-    to: Path = option("The LETOR file.", ..., metavar="FILE"),
-    files: QueryFiles,
-    project: Project = FOLDER,
-    collection: KnownQueries,
-) -> Table:
-    """Write features of judged queries' candidates as a LETOR (svmlight) file."""
-    return training.write_features(project, _judgments(files, collection), to)
-
-
-@options
-class RankerSources:
-    """What a ranker learns from, if not from judged queries."""
-
-    clicks: bool = flag("Learn from the click log instead.", "--clicks")
-    strategy: str = option(
-        "What a click prefers: clicked-over-skipped, skip-above, "
-        "last-click-over-skipped-above or click-over-previous.",
-        "clicked-over-skipped",
-    )
-    propensities: bool = flag(
-        "Clicks count the more, the less their position is looked at.", "--propensities"
-    )
-    letor: Path | None = option(
-        "Only compare, on the rows of a LETOR file.", metavar="FILE"
-    )
-
-
-@options
-class RankerSelection:
-    """How a ranker is chosen and compared, as ``RankerTraining``."""
-
-    measure: str = option("What decides, as ndcg@10, map, mrr.", "ndcg@10")
-    prices: tuple[float, ...] = option("Choose C among these; repeatable.", (), "--C")
-    share: float = option("Of the queries, to learn from.", 0.5)
-    seed: int = option("Parts the queries.", 0, "--random-state")
-    force: bool = flag("Into service even if not surely better.", "--force")
-
-
-@command(ALL | JSON)
-def rank_train(
-    *,
-    files: QueryFiles,
-    sources: RankerSources,
-    learner: str = option(
-        "ranking-svm, rsvm-ir, pointwise, listnet, logistic, svm-map, ranknet, "
-        "rankboost or lambdamart.",
-        "ranking-svm",
-    ),
-    where: Path = FOLDER,
-    collection: KnownQueries,
-    selection: RankerSelection,
-) -> Table | View:
-    """Learn to rank; a ranker surely better on held-out queries goes into service."""
-    if sources.propensities and not sources.clicks:
-        raise Mistake("--propensities weighs clicks: it goes with --clicks")
-    judged = collection.dataset is not None or files.qrels is not None
-    if sum((sources.clicks, sources.letor is not None, judged)) > 1:
-        raise Mistake("--clicks, --letor and judgments: learn from one of them")
-    how = training.RankerTraining(
-        learner,
-        clicks=sources.strategy if sources.clicks else None,
-        weighed=sources.propensities,
-        **vars(selection),
-    )
-    if sources.letor is not None:
-        return training.learn_file(sources.letor, how)
-    with projects.Project(where) as project:
-        trained = training.train_ranker(project, _judgments(files, collection), how)
-    facts = {
-        "number": trained.number,
-        "table": trained.table.facts(),
-        "used": trained.used,
-        "said": trained.verdict,
-        "page": trained.page,
-    }
-    report = f"  report: {trained.page}"
-    return View(facts, [trained.table, Text(trained.verdict, "  "), report])
-
-
-@command(ALL | JSON)
-def rank_evaluate(
-    *,
-    number: tuple[int, ...] = argument("Rankers.", "N"),
-    files: QueryFiles,
-    project: Project = FOLDER,
-    collection: KnownQueries,
-) -> Table:
-    """Measure rankers on judged queries that none of them learned from."""
-    return training.evaluate_ranker(project, _judgments(files, collection), number)
-
-
-@command()
-def rank_use(
-    project: Project = FOLDER,
-    number: str = argument("The ranker, or none.", "N|none"),
-) -> View:
-    """Put a ranker into service, or none: the model alone orders then."""
-    return View(None, [Text(rankers.use_ranker(project, number))])
-
-
-@command(ALL | JSON)
-def rank_report(
-    project: Project = FOLDER,
-    number: int | None = argument("A ranker; else all.", "[N]", None),
-) -> Table | View:
-    """List the rankers; or show one's wins and losses, and write its page."""
-    if number is None:
-        return rankers.list_rankers(project)
-    table, page = rankers.report_ranker(project, number)
-    return View(list(table.rows), [table, f"  report: {page}"])

@@ -13,6 +13,7 @@ from classmark.workbench.results import Table
 
 with deferred():
     from classmark.web import serve as serving
+    from classmark.web import serve_projects as several
     from classmark.web.guard import auth
     from classmark.workbench.project import Project
     from classmark.workbench.team import people
@@ -42,18 +43,22 @@ def serve(
         None,
         "--annif/--no-annif",
     ),
+    access_log: str = option(
+        "A file for one line about each request; - for the output.", "", metavar="FILE"
+    ),
+    projects: bool = flag("DIR holds projects: serve all of them.", "--projects"),
 ) -> None:
-    """Serve the workbench of a project in the browser.
+    """Serve the workbench of a project in the browser, or of all in a folder.
 
     Open the address that is printed: it carries a code that lets you in. Other
     addresses than this machine's own need users, and TLS or a proxy.
     """
-    entrance = serving.Entrance(name, certificate, key, behind_proxy, annif)
-    say_at_once = partial(print, flush=True)
-    serving.serve_project(folder, host, port, say_at_once, entrance)
+    entrance = serving.Entrance(name, certificate, key, behind_proxy, annif, access_log)
+    serve_it = several.serve_projects if projects else serving.serve_project
+    serve_it(folder, host, port, partial(print, flush=True), entrance)
 
 
-@command()
+@command(accounts=True)
 def users_add(
     project: Project = DIR,
     name: str = NAME,
@@ -65,7 +70,7 @@ def users_add(
     return f"{user.name} may log in, as {user.role}"
 
 
-@command(ALL | JSON)
+@command(ALL | JSON, accounts=True)
 def users_list(project: Project = DIR) -> Table:
     """List the users."""
     rows = [
@@ -75,7 +80,7 @@ def users_list(project: Project = DIR) -> Table:
     return Table("Users", rows, "" if rows else "none yet")
 
 
-@command()
+@command(accounts=True)
 def users_role(
     project: Project = DIR,
     name: str = NAME,
@@ -86,7 +91,7 @@ def users_role(
     return f"{name} is now {role}"
 
 
-@command()
+@command(accounts=True)
 def users_password(project: Project = DIR, name: str = NAME) -> str:
     """Give a user another password; their sessions end."""
     people.user_of(project.store, name)
@@ -95,14 +100,14 @@ def users_password(project: Project = DIR, name: str = NAME) -> str:
     return f"{name} has a new password"
 
 
-@command()
+@command(accounts=True)
 def users_remove(project: Project = DIR, name: str = NAME) -> str:
     """Let a user log in no more; what they decided keeps their name."""
     people.change_user(project.store, name, disabled=True)
     return f"{name} may not log in any more"
 
 
-@command()
+@command(accounts=True)
 def tokens_add(
     project: Project = DIR,
     name: str = NAME,
@@ -116,7 +121,7 @@ def tokens_add(
     return f"token {id_} acts as {name}, {opens}; its secret, shown only now:\n{secret}"
 
 
-@command(ALL | JSON)
+@command(ALL | JSON, accounts=True)
 def tokens_list(project: Project = DIR) -> Table:
     """List the tokens, without their secrets."""
     names = ("id", "user", "role", "label", "created", "expires")
@@ -127,7 +132,7 @@ def tokens_list(project: Project = DIR) -> Table:
     return Table("Tokens", rows, "" if rows else "none yet")
 
 
-@command()
+@command(accounts=True)
 def tokens_revoke(
     project: Project = DIR,
     id_: str = argument("As tokens list prints it.", "ID"),

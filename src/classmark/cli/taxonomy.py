@@ -46,15 +46,20 @@ def show(
 @command(JSON)
 def import_(
     project: Project = FOLDER,
-    path: Path = argument("CSV, pairs, SKOS …", "FILE"),
+    path: Path = argument("CSV, pairs, SKOS, Annif's TSV …", "FILE"),
     format_: str | None = FORMAT,
     break_cycles: bool = flag("Cut edges that close a cycle.", "--break-cycles"),
+    language: str | None = option(
+        "Of labels in several languages, as in fi; else the project's."
+    ),
 ) -> View | Table:
     """Bring in a taxonomy."""
     if not break_cycles:
-        return importing.import_taxonomy(project, path, format_)
+        return importing.import_taxonomy(project, path, format_, language=language)
     cut: list[tuple[str, str]] = []
-    table = importing.import_taxonomy(project, path, format_, cut=cut)
+    table = importing.import_taxonomy(
+        project, path, format_, cut=cut, language=language
+    )
     return View({**table.facts(), "cut": cut}, [table])
 
 
@@ -153,9 +158,8 @@ def report(project: Project = FOLDER) -> View:
     """Say what the taxonomy is like, and whether flat or top-down suits it."""
     summary = reporting.report_taxonomy(project)
     plot = [] if summary.plot is None else [f"  plot: {summary.plot}\n"]
-    bounds = reporting.bounds_table(summary.facts["node_bounds"])
     facts = {**summary.facts, "plot": summary.plot}
-    return View(facts, [summary.table, *bounds, *plot])
+    return View(facts, [summary.table, *plot])
 
 
 @command(ALL | JSON)

@@ -21,7 +21,7 @@ from classmark.cli.options import (
 )
 from classmark.cli.output import View
 from classmark.problems import Mistake
-from classmark.workbench.results import Evaluated, Trained
+from classmark.workbench.results import Evaluated, Table, Trained
 
 with deferred():
     from classmark import estimator
@@ -40,7 +40,10 @@ RARE = option("Vote again on close calls for the rare.", None, "--rare/--no-rare
 class LearnerOptions:
     """Settings of [learning], for this once: the learner and what it minimises."""
 
-    learner: str | None = option("plm, mmp, perceptron, loglinear or rocchio")
+    learner: str | None = option(
+        "plm, mmp, perceptron, loglinear, rocchio, or ensemble of several"
+    )
+    members: str | None = option('Of ensemble: which, as "plm loglinear tree".')
     loss: str | None = option(
         "Of plm: auto, dom, dis, dme, dom-dme or svm; of loglinear: dom, dis, dme "
         "or zero-one; of mmp: 1, 2 or 3."
@@ -49,10 +52,13 @@ class LearnerOptions:
     thresholds: str | None = option(
         "Of plm: none, common or category; they say what belongs."
     )
+    names: str | None = option(
+        "Whether what categories are called counts: auto, yes or no."
+    )
     layers: int | None = option(
         "Of plm and loglinear: layers that the tree makes, 2 or more; 0: none."
     )
-    solver: str | None = option("Of loglinear: lbfgs or boosting.")
+    solver: str | None = option("Of loglinear: auto, dual, lbfgs or boosting.")
     passes: int | None = option("Of mmp and perceptron: times through all documents.")
     average: bool | None = option(
         "Of mmp and perceptron: rank by mean prototypes.",
@@ -85,6 +91,9 @@ class StrategyOptions:
     strategy: str | None = option("auto, plain, flat, top-down or pruned")
     base: str | None = BASE
     memory: str | None = MEMORY
+    device: str | None = option(
+        "cpu; or gpu: a graphics card learns all categories at once, without the tree."
+    )
     policy: str | None = option("Of pruned: meta, bound, random, flatten-top …")
     bold: bool | None = option(
         "Prune also where it is not sure.", None, "--bold/--no-bold"
@@ -126,14 +135,25 @@ class ComparisonOptions:
 def evaluate(
     *,
     project: Project = FOLDER,
+    path: Path | None = argument(
+        "Labelled documents: measure the model in service on them.", "[FILE]", None
+    ),
+    format_: str | None = FORMAT,
     learner: tuple[str, ...] = option(
         "Compare only these; repeatable. With settings: mmp(loss=3,passes=2).", ()
     ),
     folds: int | None = option("Cross-validate instead of the set-apart part."),
     compared: ComparisonOptions,
     machines: MachineOptions,
-) -> Evaluated:
-    """Measure learners on documents they have not seen, and plot it."""
+) -> Evaluated | Table:
+    """Measure learners on documents they have not seen; on a FILE, the model."""
+    if path is not None:
+        if learner or folds is not None or compared != ComparisonOptions():
+            raise Mistake(
+                "with a FILE the model in service is measured, as it was trained: "
+                "leave the other options out"
+            )
+        return evaluating.evaluate_file(project, path, format_)
     alone = ComparisonOptions(memory=compared.memory)
     if compared.strategy is None and compared != alone:
         raise Mistake("--base and --rare need --strategy: name some")

@@ -86,6 +86,7 @@ def dendrogram_of(
     return Dendrogram(pairs, heights[order], sizes)
 
 
+USUAL = 8  # clusters, where neither a number nor a height is given
 LINKAGES = ("average", "ward")
 PASSES = 5  # of k-means, where it only makes small clusters
 
@@ -101,7 +102,8 @@ class Agglomerative(Clusterer):
     and these are merged, by the same distances between their documents; with ``micro``
     None, so many are refused.
 
-    n_clusters, threshold : give one of them.
+    n_clusters, threshold : give one of them; without either, there are eight clusters,
+    or as many as documents.
     labels_ (n,) : numbered in order of first appearance;  tree_ : a ``Dendrogram``;
     groups_ (n,) : its group of each document.
 
@@ -121,7 +123,7 @@ class Agglomerative(Clusterer):
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 (scikit-learn's manner)
         """Cluster documents X, shape (n, features); their lengths do not matter."""
-        rows = unit_rows(X).rows
+        rows = unit_rows(self._taught_rows(X)).rows
         self._require(len(rows))
         self.groups_ = np.arange(len(rows))
         if len(rows) > self.limit and self.micro is not None:
@@ -131,14 +133,15 @@ class Agglomerative(Clusterer):
             self.groups_ = small.fit_predict(rows)
         self.tree_ = merged(rows, self.groups_, self.linkage)
         if self.threshold is None:
-            cut = self.tree_.cut(self.n_clusters or 1)
+            count = min(USUAL, len(self.tree_))
+            cut = self.tree_.cut(count if self.n_clusters is None else self.n_clusters)
         else:
             cut = self.tree_.cut_at(self.threshold)
         self.labels_ = in_order(cut[self.groups_])
         return self
 
     def _require(self, n: int) -> None:
-        if (self.n_clusters is None) == (self.threshold is None):
+        if self.n_clusters is not None and self.threshold is not None:
             raise Mistake("give n_clusters or threshold, one of them")
         require_numbers(self, "limit", whole=True)
         require_numbers(self, "n_clusters", "micro", whole=True, or_none=True)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY
 from math import log
 from numbers import Integral
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -100,15 +100,6 @@ def require_count(name: str, count: int, documents: int) -> None:
         )
 
 
-def require_width(model: Any, width: int) -> None:
-    """Refuse documents over other features than those fitted."""
-    if width != model.n_features_in_:
-        raise Mistake(
-            f"X has {width} features, {type(model).__name__} was fitted on "
-            f"{model.n_features_in_}: use the same vectorizer"
-        )
-
-
 def in_order(labels: Any) -> Ints:
     """The same clusters, numbered from 0 in order of first appearance.
 
@@ -125,6 +116,7 @@ class Clusterer(Estimator, ABC):
     labels_ : (n,), numbers from 0.
     """
 
+    _kind: ClassVar[str | None] = "clusterer"
     labels_: Ints
 
     @abstractmethod
@@ -217,7 +209,7 @@ class SphericalKMeans(Clusterer):
         """Cluster documents X, shape (n, features); their lengths do not matter."""
         from scipy.sparse import csr_matrix
 
-        unit = unit_rows(X)
+        unit = unit_rows(self._taught_rows(X))
         require_count("n_clusters", self.n_clusters, len(unit.rows))
         require_numbers(self, "n_init", "max_iter", whole=True, least=1)
         require_numbers(self, "tol")
@@ -230,7 +222,6 @@ class SphericalKMeans(Clusterer):
         rows = centers.tocsr()
         parts = (rows.data, unit.used[rows.indices], rows.indptr)
         self.cluster_centers_ = csr_matrix(parts, shape=(rows.shape[0], unit.width))
-        self.n_features_in_ = unit.width
         return self
 
     def predict(self, X: Any) -> Ints:
@@ -242,9 +233,7 @@ class SphericalKMeans(Clusterer):
         return float(self._met(X).best.sum())
 
     def _met(self, X: Any) -> Met:
-        self._require_fitted()
-        unit = unit_rows(X)
-        require_width(self, unit.width)
+        unit = unit_rows(self._rows_as_taught(X))
         return meet(unit.rows, self.cluster_centers_[:, unit.used])
 
     def _start(
@@ -451,6 +440,8 @@ class SoftMixture(Clusterer):
     [1.0, 0.54]
     """
 
+    _positive_only = True
+
     n_components: int = 8
     _: KW_ONLY
     alpha: float = 0.01
@@ -466,7 +457,7 @@ class SoftMixture(Clusterer):
         require_numbers(self, "alpha", over=0)
         require_numbers(self, "n_init", "max_iter", whole=True, least=1)
         require_numbers(self, "scale", or_none=True)
-        rows = self._counts(X)
+        rows = self._counts(self._taught_rows(X))
         require_count("n_components", self.n_components, len(rows))
         rng, best = generator(self.random_state), -np.inf
         for _ in track(range(self.n_init), "fitting a mixture"):
@@ -475,7 +466,6 @@ class SoftMixture(Clusterer):
                 best, self._model, self.trace_ = trace[-1], model, trace
         self.log_posterior_, self.n_iter_ = best, len(self.trace_)
         self.weights_, self.log_terms_ = np.exp(self._model[0]), self._model[1]
-        self.n_features_in_ = rows.width
         self.labels_ = _expected(rows, self._model)[0].argmax(axis=1)
         return self
 
@@ -493,10 +483,7 @@ class SoftMixture(Clusterer):
         return np.asarray(self.predict_proba(X).argmax(axis=1))
 
     def _asked(self, X: Any) -> Rows:
-        self._require_fitted()
-        rows = self._counts(X)
-        require_width(self, rows.width)
-        return rows
+        return self._counts(self._rows_as_taught(X))
 
     def _counts(self, X: Any) -> Rows:
         rows = rows_from(X)
@@ -506,8 +493,8 @@ class SoftMixture(Clusterer):
             place = int(np.argmin(rows.values))
             row = int(np.searchsorted(rows.starts, place, side="right")) - 1
             raise Mistake(
-                f"X, row {row}: a value is below 0: a mixture of multinomials needs "
-                "counts, or weights from 0 up"
+                f"Negative values in data: X, row {row}: a value is below 0: a mixture "
+                "of multinomials needs counts, or weights from 0 up"
             )
         values = rows.values.astype(np.float64)
         if self.scale is not None:

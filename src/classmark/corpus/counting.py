@@ -338,7 +338,7 @@ def count(
     >>> counted.vocabulary.terms, counted.rows.values.tolist()
     (['bee', 'hive', 'two'], [2.0, 1.0, 1.0])
     """
-    few, stream = _peek(checked(texts))
+    few, stream = peek(checked(texts))
     if few is not None:
         counted = [Counter(analyzer(text)) for text in few]
         if vocabulary is None:
@@ -462,7 +462,7 @@ def count_blocks(
     >>> [block.columns.tolist() for block in blocks], list(growing.number)
     ([[0, 0, 1]], ['hive', 'bee'])
     """
-    few, stream = _peek(checked(texts))
+    few, stream = peek(checked(texts))
     if few is not None:
         yield _rows_of((Counter(analyzer(text)) for text in few), vocabulary)
         return
@@ -476,6 +476,24 @@ def count_blocks(
         new = map(analyzer.terms, table.slices(len(number)))
         number = np.concatenate([number, *map(vocabulary.numbers, new)])
         yield _renumbered([chunk], number, len(vocabulary))[0]
+
+
+def texts_in(texts: Any) -> Any:
+    """The texts: of a data frame, whose iteration gives names, its one column.
+
+    >>> texts_in(["A bee"])
+    ['A bee']
+    """
+    if not (hasattr(texts, "columns") and hasattr(texts, "__array__")):
+        return texts
+    names = list(texts.columns)
+    if len(names) != 1:
+        named = ", ".join(map(repr, names))
+        raise Mistake(
+            f"texts is a data frame with {len(names)} columns ({named}): give its "
+            f"column of texts, as frame[{(names or ['text'])[0]!r}]"
+        )
+    return texts[names[0]]
 
 
 def checked(texts: Iterable[str]) -> Iterator[str]:
@@ -494,7 +512,7 @@ def checked(texts: Iterable[str]) -> Iterator[str]:
         yield text
 
 
-def _peek(texts: Iterator[str]) -> tuple[list[str] | None, Iterator[str]]:
+def peek(texts: Iterator[str]) -> tuple[list[str] | None, Iterator[str]]:
     """Return all texts when they are few and short, else the stream, unharmed."""
     head, size = [], 0
     for text in texts:

@@ -15,17 +15,19 @@ from collections.abc import (
 )
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from operator import lt
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from classmark.arrays import Array, Bools, Ints, ranges
+from classmark.arrays import Array, Bools, Ints, Rows, ranges
+from classmark.corpus.runs import CharacterRuns
 from classmark.problems import Mistake
 from classmark.progress import spread
 from classmark.storage import pack_strings, unpack_strings
+from classmark.text import Analyzer, words
 from classmark.validation import Seed, generator
 
 
@@ -265,6 +267,100 @@ class GrowingVocabulary:
         if len(vocabulary) != len(term_ends) or "" in vocabulary.number:
             raise Mistake("terms: one is double or empty: save them again")
         return vocabulary
+
+
+MEMORABLE = 1 << 15  # tokens
+
+
+class TokenNumbers:
+    """The numbers of the terms of tokens, looked up once for all texts that have them.
+
+    A token's terms do not depend on its neighbours (``Analyzer.terms``). So a text that
+    comes alone is counted by its tokens, most of which came before in other texts.
+
+    analysis : what makes terms of texts;  vocabulary : numbers them.
+
+    >>> tokens = TokenNumbers(Analyzer(), GrowingVocabulary(["hive"]))
+    >>> tokens.rows(["Bees in hives"], learn=False).columns.tolist()
+    [0]
+    >>> tokens.rows(["Bees in hives"]).columns.tolist()
+    [0, 1]
+    """
+
+    def __init__(
+        self,
+        analysis: Analyzer | CharacterRuns,
+        vocabulary: GrowingVocabulary | Vocabulary,
+    ) -> None:
+        self.analysis, self.vocabulary = analysis, vocabulary
+        self._known: dict[str, list[int]] = {}  # all of whose terms have numbers
+        self._partly: dict[str, list[int]] = {}
+        self._size = len(vocabulary)  # when those were looked up
+
+    def rows(self, texts: Sequence[str], *, learn: bool = True) -> Rows:
+        """Count the terms of texts; a growing vocabulary gets the new ones (``learn``).
+
+        The numbers of new terms are in the order of the analysis: words, then runs.
+        """
+        vocabulary = self.vocabulary
+        if not learn and isinstance(vocabulary, GrowingVocabulary):
+            vocabulary = vocabulary.closed()
+        counted = [self._counts(text, vocabulary) for text in texts]
+        starts = np.cumsum([0, *(len(each) for each, _ in counted)], dtype=np.int64)
+        columns = np.concatenate([np.empty(0, np.uint32), *(c for c, _ in counted)])
+        counts = np.concatenate([np.empty(0, np.float32), *(n for _, n in counted)])
+        return Rows(starts, columns, counts, len(vocabulary))
+
+    def _counts(
+        self, text: str, vocabulary: GrowingVocabulary | Vocabulary
+    ) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
+        """The terms of a text by number, increasing, and how often each occurs."""
+        tokens, numbers = words(text), list[int]()
+        of = self._numbers_of(tokens, vocabulary)
+        for token in tokens:
+            numbers += of[token]
+        if isinstance(self.analysis, CharacterRuns):
+            across = vocabulary.numbers(self.analysis.across(text))
+            numbers += across[across >= 0].tolist()
+        columns, counts = np.unique(np.array(numbers, np.int64), return_counts=True)
+        return columns.astype(np.uint32), counts.astype(np.float32)
+
+    def _numbers_of(
+        self, tokens: Iterable[str], vocabulary: GrowingVocabulary | Vocabulary
+    ) -> Mapping[str, list[int]]:
+        """The numbers of the terms of each token, unknown ones left out."""
+        stays = isinstance(vocabulary, Vocabulary)
+        adds = isinstance(vocabulary, GrowingVocabulary) and not vocabulary.is_closed
+        if adds or self._size != len(vocabulary) or len(self._partly) > MEMORABLE:
+            self._partly, self._size = {}, len(vocabulary)
+        if len(self._known) > MEMORABLE:
+            self._known = {}
+        known, partly, of, new = self._known, self._partly, {}, list[str]()
+        for token in dict.fromkeys(tokens):
+            numbers = known.get(token, partly.get(token))
+            if numbers is None:
+                new.append(token)
+            else:
+                of[token] = numbers
+        whole = dict.fromkeys(new, True)
+        for parts in self._terms_of(new) if new else ():
+            numbers = vocabulary.numbers(list(chain.from_iterable(parts))).tolist()
+            each = iter(numbers)
+            for token, terms in zip(new, parts, strict=True):
+                some = [n for n in islice(each, len(terms)) if n >= 0]
+                whole[token] &= len(some) == len(terms)
+                of[token] = of.get(token, []) + some
+        for token in new:
+            (known if stays or whole[token] else partly)[token] = of[token]
+        return of
+
+    def _terms_of(self, tokens: list[str]) -> list[list[list[str]]]:
+        """The terms of each token, first as a word, then its runs of characters."""
+        analysis = self.analysis
+        if not isinstance(analysis, CharacterRuns):
+            return [[[term] if term else [] for term in analysis.terms(tokens)]]
+        terms = analysis.analyzer.terms(tokens)
+        return [[[term] if term else [] for term in terms], analysis.inside(tokens)]
 
 
 _WORD = 8

@@ -29,20 +29,27 @@ _CAN_STAND_ALONE = re.compile(
 
 @dataclass(frozen=True)
 class CharacterRuns:
-    """Words, and beside them runs of characters inside them, as terms.
+    """Words, and beside them runs of characters inside them and of words, as terms.
 
     Words that share a root share runs, where no stemmer joins them. The runs of a word,
     stop words too, are those of ``length`` characters between two underscores. Where
     characters stand alone (Han, Hiragana), each two that are next to each other are a
     run: there, words cannot be told apart. As a term, a run begins with ``RUN``.
 
+    length : of the runs of characters, 0 for none;  words : up to how many words, one
+    after the other among those that the analyzer leaves, are a term, with blanks
+    between.
+
     >>> runs = CharacterRuns(Analyzer(), 4)
     >>> [term.replace(RUN, "~") for term in runs("The bees of 東京")]
     ['bee', '東', '京', '~_the', '~the_', '~_bee', '~bees', '~ees_', '~_of_', '~東京']
+    >>> CharacterRuns(Analyzer(), 0, words=2)("A queen bee swarms")
+    ['queen', 'bee', 'swarm', 'queen bee', 'bee swarm']
     """
 
     analyzer: Analyzer
     length: int
+    words: int = 1
 
     def __call__(self, text: str) -> list[str]:
         """Return the terms of a text: words in its order, then runs."""
@@ -59,14 +66,26 @@ class CharacterRuns:
         [0, 3]
         """
         size = self.length
+        if not size:
+            return [[] for _ in tokens]
         marked = (f"_{read}_" if read else "" for read in self._as_read.terms(tokens))
         return [
             [RUN + word[at : at + size] for at in range(len(word) - size + 1)]
             for word in marked
         ]
 
+    def across(self, text: str) -> list[str]:
+        """Terms of several words, and each two characters that stand alone."""
+        pairs = self._beside(text) if self.length else []
+        if self.words == 1:
+            return pairs
+        terms = self.analyzer(text)
+        sizes = range(2, min(self.words, len(terms)) + 1)
+        ends = ((size, at) for size in sizes for at in range(len(terms) - size + 1))
+        return pairs + [" ".join(terms[at : at + size]) for size, at in ends]
+
     @staticmethod
-    def across(text: str) -> list[str]:
+    def _beside(text: str) -> list[str]:
         """Each two characters next to each other that stand alone, with their marks."""
         if text.isascii() or not _CAN_STAND_ALONE.search(text):
             return []
@@ -132,8 +151,14 @@ def first_line_again(texts: Iterable[str], times: int) -> Iterable[str]:
     return list(read) if isinstance(texts, Sized) else read
 
 
-def require_reading(characters: Any, first_line: Any) -> None:
-    """Refuse another number of characters in a run, or of times, than can be."""
+def require_reading(characters: Any, first_line: Any, ngram_range: Any) -> None:
+    """Refuse another number of characters in a run, of times or words than can be."""
+    numbers = list(ngram_range) if isinstance(ngram_range, tuple | list) else []
+    whole = all(isinstance(n, Integral) for n in numbers)
+    if len(numbers) != 2 or not whole or numbers[0] != 1 or numbers[1] < 1:
+        raise Mistake(
+            f"ngram_range is {ngram_range!r}: give (1, n), terms of up to n words"
+        )
     for name, value in (("characters", characters), ("first_line", first_line)):
         if not isinstance(value, Integral) or isinstance(value, bool):
             raise Mistake(f"{name} is {value!r}: give a whole number")

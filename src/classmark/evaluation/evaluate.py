@@ -14,6 +14,7 @@ from classmark.arrays import Floats, Ints, Rows, rows_from, take
 from classmark.corpus.documents import cross_validate, folds
 from classmark.measures import (
     accuracy_bound,
+    calibration_error,
     classification,
     hierarchical_f,
     tree_induced_error,
@@ -25,10 +26,10 @@ from classmark.measures.categories import (
     violated_groups,
 )
 from classmark.preferences.graph import short_name, without_threshold
-from classmark.preferences.labels import levels_from
+from classmark.preferences.labels import labels_from, levels_from
 from classmark.problems import Mistake, TooLittleMemory
 from classmark.progress import spread
-from classmark.rankers.calibration import ENOUGH, crossed_calibration_error
+from classmark.rankers.calibration import ENOUGH, crossed_probabilities
 from classmark.rankers.preference import PreferenceRanker
 from classmark.rankers.text_ranker import TextRanker
 from classmark.ranking import BLOCK, top
@@ -44,6 +45,7 @@ Labels = Sequence[Sequence[int]]
 FEW = 10  # documents to learn from: a category with so many, or fewer, is rare
 WITHIN = 5  # the best categories looked at for a rare one
 RARE = f"rare_recall@{WITHIN}"
+RARE_ERROR = "rare_calibration_error"
 
 
 @dataclass(slots=True, eq=False)
@@ -121,9 +123,10 @@ class Evaluation:
     """Means over the documents tested; ``precision`` is normalised, by rank.
 
     measures : with enough documents also the ``calibration_error`` (ECE), of
-    calibrators fitted on four fifths of the tested documents and asked about the rest;
-    with rare categories among the labels ``rare_recall@5``: recall of the five best,
-    mean over the categories with 10 documents to learn from, or fewer.
+    calibrators fitted on four fifths of the tested documents and asked about the rest,
+    and, where some categories have 10 documents to learn from or fewer, theirs alone as
+    ``rare_calibration_error``; with such categories among the labels
+    ``rare_recall@5``: recall of the five best, mean over these categories.
     labels : those of the documents tested, in the order they were;  assigned : the
     best categories of each, as many as it has labels;  priors : shape (categories,),
     what share of the labels trained on each category has;  seconds : what learning and
@@ -225,11 +228,8 @@ def _evaluation(
         hits = np.sum([fold.rare_hits for fold in folds], axis=0)
         measures[RARE] = float((hits[rare > 0] / rare[rare > 0]).mean())
     if len(labels) >= ENOUGH:
-        sample = np.concatenate([scores for fold in folds for scores in fold.sample])
         every = sampling(len(collection.categories), len(labels))
-        measures["calibration_error"] = crossed_calibration_error(
-            sample, labels[::every]
-        )
+        measures |= _calibration(folds, labels[::every])
     taught = np.sum([fold.taught for fold in folds], axis=0)
     return Evaluation(
         measures,
@@ -241,6 +241,19 @@ def _evaluation(
         [best for fold in folds for best in fold.assigned],
         taught / max(1, int(taught.sum())),
     )
+
+
+def _calibration(folds: list[ScoreParts], sampled: Labels) -> dict[str, float]:
+    """The calibration error of all categories; of those learned from few documents."""
+    scores = np.concatenate([each for fold in folds for each in fold.sample])
+    sizes = np.mean([fold.taught for fold in folds], axis=0)
+    labels = labels_from(sampled, *scores.shape)
+    probabilities = crossed_probabilities(scores, labels, sizes=sizes)
+    right, few = labels.to_scipy().toarray() > 0, (sizes > 0) & (sizes <= FEW)
+    errors = {"calibration_error": calibration_error(probabilities, right)}
+    if few.any():
+        errors[RARE_ERROR] = calibration_error(probabilities[:, few], right[:, few])
+    return errors
 
 
 NAMED = ("detected", "F1(micro)", "F1(macro)")

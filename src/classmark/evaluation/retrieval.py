@@ -81,7 +81,11 @@ def judged_queries(
     qrels: Mapping[str, Mapping[str, float]],
     name: str = "queries",
 ) -> JudgedQueries:
-    """Analyse queries as the index's documents were; those without judgments go."""
+    """Analyse queries as the index's documents were; those without judgments go.
+
+    Judgments of which nothing can be measured are refused: of other documents than the
+    index has, or without any that is relevant.
+    """
     terms = {id_: index.terms(text) for id_, text in queries.items() if qrels.get(id_)}
     if not terms:
         raise Mistake(
@@ -90,8 +94,26 @@ def judged_queries(
             "same ids"
         )
     grades = {id_: qrels[id_] for id_ in terms}
+    require_relevant(grades, name)
+    relevant = (d for row in grades.values() for d, grade in row.items() if grade > 0)
+    if not any(document in index for document in relevant):
+        judged = next(d for row in grades.values() for d in row)
+        raise Mistake(
+            f"{name}: no relevant document of the judgments, such as {judged!r}, is in "
+            f"the index, which has such as {next(index.ids(), 'none')!r}: give "
+            "judgments of its documents, under the same ids"
+        )
     texts = {id_: queries[id_] for id_ in terms}
     return JudgedQueries(name, index.searcher, terms, grades, texts)
+
+
+def require_relevant(qrels: Mapping[str, Mapping[str, float]], name: str) -> None:
+    """Refuse judgments that call no document relevant."""
+    if not any(grade > 0 for row in qrels.values() for grade in row.values()):
+        raise Mistake(
+            f"{name}: no document has a grade above 0: judge some as relevant, or say "
+            "which format the judgments have"
+        )
 
 
 @contextmanager

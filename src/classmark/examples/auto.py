@@ -1,4 +1,4 @@
-"""The query nobody has to choose: from Rocchio to the balanced margin as P grows.
+"""The query nobody has to choose: the best by left-out examples, averaged.
 
 One problem for every number l of examples,
 
@@ -9,25 +9,33 @@ is Rocchio's query while l or C is small, all duals being at their bounds, and t
 balanced support vector machine of [ZhangLee09] when they are large. What is best
 differs from topic to topic, and the examples can tell:
 
-* **Settings.** C, γ and whether there are hopeful documents are one of ``SETTINGS``.
+* **Settings.** C, γ and whether there are hopeful documents are one of ``SETTINGS``;
+  of cost 0 it is Rocchio's query; ``squared`` is
+
+      ½‖w‖² + ½b² + C n/2l Σ_P max(0, 1 − w·x − b)² + C n/2u Σ_U max(0, 1 + w·x + b)²,
+
+  n = l + u: an intercept, and the price of U that of P however few examples there are.
   With 20 examples or more a fifth of them is left out at a time, the query is learned
   from the others and a sample of U, and the left-out ones are ranked within another
-  sample of U. The first setting, nearly Rocchio's, stands unless another ranks them
-  higher by more than chance would, ``preferred``.
-* **γ.** With fewer, C is 1 and there are hopeful documents. Few hidden documents make U
-  a cleaner set of negatives, which may count more: γ = (0.02 u/h within 1 and 4) to the
-  power l/(l + 5).
+  sample of U. Which setting ranks them highest depends on the examples that there
+  happen to be: drawn again with replacement, they vote, ``votes``. With fewer
+  examples it is ``OF_FEW``, from 10 on ``OF_TEN``, and Rocchio's query as much. Over
+  20,000 documents only what is ``QUICK`` is learned.
+* **Average.** The queries of the three settings with most votes, each of length 1 and
+  weighted by its votes, are added: what one of them is wrong about the others mostly
+  are not. The sum is one linear query; it has the length that the first would have.
 * **Hidden.** Relevant documents of U score as the examples do when each is left out of
   the query, so half of them score above the examples' median: twice the number of
   documents there, ``h``, estimates how many are hidden in U.
-* **Hopeful.** The q best documents, H, join as examples, q = (h/2) · l/(l + 10), at
-  most 100 and one in 30, at a price β that together is at most that of P and each at
-  most 1/(10 + l) of an example's: none for l over 100. With one example, which cannot
-  be left out, q is 10.
+* **Hopeful.** The q best documents by Rocchio's query, H, join as examples,
+  q = (h/2) · l/(l + 10), at most 100 and one in 30, at a price β that together is at
+  most that of P and each at most 1/(10 + l) of an example's, four times so in
+  ``OF_FEW``: none for l over 100. With one example, which cannot be left out, q is 10.
 
 Where l is large beside u, C is lowered until a document of U, which may be relevant
 itself, costs no more than 0.075. The margin of U is μ = 0.25/√C, at most 0.25:
 documents that share no words with the query score 0 and need not be pushed to −1.
+Rocchio's query is the mean of P less that of U.
 
 The constants of the choice are those of ``benchmarks/query_settings.py``.
 """
@@ -35,8 +43,8 @@ The constants of the choice are those of ``benchmarks/query_settings.py``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -57,66 +65,93 @@ from classmark.problems import Mistake
 from classmark.solvers.ascent import Solution
 from classmark.solvers.hinge import ascend
 from classmark.solvers.preference import squares
+from classmark.solvers.smooth import squared_hinges
 from classmark.validation import generator
 
 MARGIN = 0.25  # μ where C is 1 or less
 HALF = 10  # examples that make the number of hopeful documents half of its estimate
 ENOUGH = 100  # examples; with more, hopeful documents would weigh less than one
-FEW = 5  # examples whose hopeful documents are the best by Rocchio's query
 HOPED, SHARE = 100, 30  # hopeful documents: so many, and one in so many of U, at most
 ALONE = 10  # hopeful documents of a single example
 NEARLY = 0.3  # full: all duals start at their bounds, where most of them stay
-ROUGH = 0.02  # the gap at which a query is good enough to choose hopeful documents
+ROUGH = 0.02  # the gap at which a query is good enough to rank left-out examples
 PRICE = 0.075  # of a document of U, at most
-CLEAN = 0.02  # the share of hidden documents at which U counts as much as P
-MOST = 4.0  # times P that U may count
-SURE = 5  # examples that make γ half sure
+LARGE = 20_000  # documents of U; over them, for the sake of time, QUICK settings only
+TEN = 10  # examples; with fewer, hopeful documents have to stand for more
 LEAST = 20  # examples that can choose a setting
 FOLDS = 5  # of the examples, each left out in turn; of more than ENOUGH the first only
 SAMPLE = 2000  # documents of U that settings are compared on, half to learn from
-OFFSET = 0.01  # of U: left-out examples ranked within this share are nearly alike
-DOUBT = 0.6  # standard errors that another setting must be ahead of the first
+OFFSET = 0.03  # of U: left-out examples ranked within this share are nearly alike
+DRAWS = 200  # of the left-out examples, each a vote
+AVERAGED = 3  # settings at most
 GROWN = 1.5  # times as many examples choose again
 
 
 class Setting(NamedTuple):
     """What the examples choose among.
 
-    cost : C is multiplied by it;  gamma : the weight of U where that of P is 1;
-    hopes : whether the best documents of U join as examples.
+    cost : C is multiplied by it, 0 for Rocchio's;  gamma : the weight of U where that
+    of P is 1;  hopes : what the best documents of U cost that join as examples, in
+    units of 1/(10 + l) of an example's; 0 if none join;  squared : hinges are squared,
+    beside an intercept.
     """
 
     cost: float
-    gamma: float
-    hopes: bool
+    gamma: float = 1.0
+    hopes: float = 0.0
+    squared: bool = False
 
 
-SETTINGS = (
-    Setting(0.3, 1.0, hopes=False),
-    Setting(0.3, 1.0, hopes=True),
-    Setting(1.0, 1.0, hopes=False),
-    Setting(1.0, 2.0, hopes=False),
-    Setting(4.0, 1.0, hopes=False),
-    Setting(4.0, 1.0, hopes=True),
-)
+ROCCHIO = Setting(0.0)
+QUICK = (Setting(0.3, 1.0, hopes=1.0), Setting(1.0, 2.0), ROCCHIO)
+OF_TEN = Setting(4.0, 1.0, hopes=1.0)
+SETTINGS = (*QUICK, OF_TEN, Setting(0.1, squared=True))
 
 
-@dataclass(frozen=True, slots=True)
-class AutoNumbers:
-    """The numbers that "auto" chooses by P and U.
+OF_FEW = Setting(1.0, 1.0, hopes=4.0)
+
+
+class AutoChoice(NamedTuple):
+    """What "auto" chooses by P and U.
 
     hidden : the estimated number of relevant documents in U, None for one example;
-    hopeful : how many documents of U join as examples;  gamma : the weight of U where
-    that of P is 1;  cost : C is multiplied by it;  setting : the one chosen;
-    examples : how many chose it.
+    settings : whose queries are averaged, the most voted first;  shares : of each,
+    together 1;  examples : how many chose.
     """
 
     hidden: int | None
+    settings: tuple[Setting, ...]
+    shares: tuple[float, ...]
+    examples: int
+
+
+class QueryPart(NamedTuple):
+    """One of the queries that are averaged.
+
+    kind : "rocchio", "svm" or "squared", the form with squared hinges;  share : of the
+    average;  C : what an error costs, None for Rocchio's;  hopeful : how many documents
+    of U joined the examples;  gamma : the weight of U where that of P is 1.
+    """
+
+    kind: str
+    share: float
+    C: float | None = None
+    hopeful: int = 0
+    gamma: float = 1.0
+
+
+class AutoNumbers(NamedTuple):
+    """A setting's numbers for some P and U.
+
+    hopeful : how many documents of U join as examples;  price : what each costs, where
+    an example costs 1;  gamma : the weight of U where that of P is 1;  cost : C is
+    multiplied by it.
+    """
+
     hopeful: int
+    price: float
     gamma: float
     cost: float
-    setting: Setting
-    examples: int
 
     @property
     def margin(self) -> float:
@@ -128,7 +163,7 @@ class AutoState(NamedTuple):
     """The duals of P, N and U as shares of their boxes, 0 to 1, and the sum over U.
 
     pull : Σ_U share · x, (features,), without the labelled documents;  labelled : the
-    rows of those;  scores : of U, by the query of these duals; empty at first.
+    rows of those.
     """
 
     P: Floats
@@ -136,25 +171,44 @@ class AutoState(NamedTuple):
     U: Floats
     pull: Floats
     labelled: Ints
-    scores: Floats
 
 
 class AutoQuery(NamedTuple):
-    """The query, the numbers chosen for it, and the final state of its duals."""
+    """The weights; the query of the first setting; the choice; where each goes on.
 
-    solution: Solution
-    choice: AutoNumbers | None
-    state: AutoState | None
-
-
-def count_hidden(training: TrainingSet, scores: Floats) -> int | None:
-    """Estimate the relevant documents of U; None of one example.
-
-    scores : of U under Rocchio's query, −∞ where labelled.
+    choice : None without U;  states : of each setting the duals; of squared hinges the
+    weights and the intercept; None of Rocchio's;  parts : what is averaged.
     """
+
+    weights: Floats
+    solution: Solution
+    choice: AutoChoice | None
+    states: tuple[AutoState | Floats | None, ...]
+    parts: tuple[QueryPart, ...] = ()
+
+
+class Rocchio(NamedTuple):
+    """Rocchio's query, the scores of U, −∞ where labelled, and what they estimate."""
+
+    weights: Floats
+    scores: Floats
+    hidden: int | None
+
+
+def rocchio_of(training: TrainingSet) -> Rocchio:
+    """Rocchio's query, and an estimate of the relevant documents of U by it."""
+    weights = mean_of(training.P) - training.mean
+    scores = _scores(training.U, weights)
+    mean, size = training.mean @ weights, np.abs(scores).mean()
+    if abs(scores.mean() - mean) > 1e-4 * size + 1e-9:
+        raise Mistake(
+            "mean is not the mean of U: leave it out, or give that of these U"
+        )
+    scores[training.labelled] = -np.inf  # never hopeful
     if len(training.P) == 1:
-        return None
-    return 2 * int((scores > np.median(left_out(training.P, training.mean))).sum())
+        return Rocchio(weights, scores, None)
+    above = scores > np.median(left_out(training.P, training.mean))
+    return Rocchio(weights, scores, 2 * int(above.sum()))
 
 
 def numbers(
@@ -166,16 +220,8 @@ def numbers(
         hoped = int(hidden / 2 * examples / (examples + HALF))
     most = min(HOPED, 1 + training.n_unlabelled // SHARE)
     hopeful = min(hoped, most) if setting.hopes and examples <= ENOUGH else 0
-    return AutoNumbers(hidden, hopeful, setting.gamma, cost, setting, examples)
-
-
-def setting_of_few(training: TrainingSet, hidden: int | None) -> Setting:
-    """C 1, hopeful documents, and γ by how many relevant ones are hidden in U."""
-    if hidden is None:
-        return Setting(1.0, 1.0, hopes=True)
-    examples = len(training.P)
-    clean = np.clip(CLEAN * training.n_unlabelled / max(hidden, 1), 1.0, MOST)
-    return Setting(1.0, float(clean ** (examples / (examples + SURE))), hopes=True)
+    price = min(examples / max(hopeful, 1), 1.0 / (HALF + examples)) * setting.hopes
+    return AutoNumbers(hopeful, price, setting.gamma, cost)
 
 
 def lowered(setting: Setting, training: TrainingSet) -> float:
@@ -202,7 +248,7 @@ def learn(
 ) -> AutoQuery:
     """The query, over P, N and U; ``before`` is that of fewer examples.
 
-    setting : to be used without a choice.
+    setting : to be used alone, without a choice.
 
     Without U, which then stands by its mean, the center is −C l · mean. While all duals
     of U are at their bounds this is the same query, and no row of U is read.
@@ -212,46 +258,113 @@ def learn(
         center = -C * len(training.P) * training.mean
         parts, duals = [training.judged()], hinges.boxes
         solution = ascend(parts, hinges, center=center, duals=duals, tol=tol)
-        return AutoQuery(solution, None, None)
-    query = mean_of(training.P) - training.mean  # Rocchio's
-    scores = _scores(training.U, query)
-    if abs(scores.mean() - training.mean @ query) > 1e-4 * np.abs(scores).mean() + 1e-9:
-        raise Mistake(
-            "mean is not the mean of U: leave it out, or give that of these U"
+        return AutoQuery(solution.weights, solution, None, ())
+    rocchio = rocchio_of(training)
+    last = None if before is None else before.choice
+    choice = _chosen(training, C, rocchio.hidden, last)
+    if setting is not None:
+        choice = choice._replace(settings=(setting,), shares=(1.0,))
+    learned = [
+        _learned(
+            training, C, each, rocchio, lowered(each, training), tol, before=before
         )
-    scores, last = _open(training, scores), None if before is None else before.choice
-    choice = _chosen(training, C, scores, last, setting)
-    C = C * choice.cost
-    state = _begun(training, C, None if before is None else before.state)
-    if before is not None:
-        scores = _open(training, state.scores)
-    elif choice.hopeful and (len(training.P) > FEW or len(training.N)):
-        solution, state = _fit(training, C, choice, NOBODY, state, max(tol, ROUGH))
-        scores = _open(training, state.scores)
-    solution, state = _fit(
-        training, C, choice, _best(training, scores, choice, C), state, tol
+        for each in choice.settings
+    ]
+    solutions, states = zip(*learned, strict=True)
+    weights = _average([s.weights for s in solutions], choice.shares)
+    averaged = tuple(
+        _part(training, C, each, share, rocchio.hidden)
+        for each, share in zip(choice.settings, choice.shares, strict=True)
     )
-    return AutoQuery(solution, choice, state)
+    return AutoQuery(weights, solutions[0], choice, states, averaged)
+
+
+def _part(
+    training: TrainingSet, C: float, setting: Setting, share: float, hidden: int | None
+) -> QueryPart:
+    """What is said of a setting's query: the numbers that it was learned with."""
+    if setting == ROCCHIO:
+        return QueryPart("rocchio", share)
+    if setting.squared:
+        return QueryPart("squared", share, C * setting.cost)
+    used = numbers(training, hidden, setting, lowered(setting, training))
+    return QueryPart("svm", share, C * used.cost, used.hopeful, used.gamma)
+
+
+def _learned(
+    training: TrainingSet,
+    C: float,
+    setting: Setting,
+    rocchio: Rocchio,
+    cost: float,
+    tol: float,
+    *,
+    before: AutoQuery | None = None,
+) -> tuple[Solution, AutoState | Floats | None]:
+    """The query of one setting, and where it goes on from with more examples."""
+    old = _state_of(setting, before)
+    if setting == ROCCHIO:
+        weights = rocchio.weights
+        return Solution(weights, -0.5 * float(weights @ weights), 0.0, 0), None
+    if setting.squared:
+        return _squared(training, C * setting.cost, tol, old)
+    chosen = numbers(training, rocchio.hidden, setting, cost)
+    state = _begun(training, C * chosen.cost, old)
+    return _fit(training, C, chosen, rocchio.scores, state, tol)
+
+
+def _squared(
+    training: TrainingSet, C: float, tol: float, start: Floats | None
+) -> tuple[Solution, Floats]:
+    """Squared hinges and an intercept; rejected documents cost what examples do."""
+    examples, others = len(training.P), training.n_unlabelled
+    rejected, half = len(training.N), 0.5 * C * (examples + others)
+    prices = np.repeat(
+        [half / examples, half / max(examples, rejected), half / others],
+        [examples, rejected, len(training.U)],
+    )
+    prices[examples + rejected + training.labelled] = 0.0
+    signs = np.where(np.arange(len(prices)) < examples, 1.0, -1.0)
+    X = products([training.judged(), training.U])
+    found = squared_hinges(X, signs, prices, start=start, tol=tol)
+    return replace(found, weights=found.weights[:-1]), found.weights
+
+
+def _average(queries: Sequence[Floats], shares: Sequence[float]) -> Floats:
+    """The queries by their shares, each of length 1, then as long as the first.
+
+    >>> _average([np.array([2.0, 0.0]), np.array([0.0, 0.5])], (0.5, 0.5)).tolist()
+    [1.0, 1.0]
+    """
+    total = np.zeros(len(queries[0]))
+    for share, weights in zip(shares, queries, strict=True):
+        total += share / _length(weights) * weights
+    return np.asarray(_length(queries[0]) * total)
+
+
+def _length(weights: Floats) -> float:
+    return float(np.linalg.norm(weights)) or 1.0
 
 
 def _chosen(
-    training: TrainingSet,
-    C: float,
-    scores: Floats,
-    last: AutoNumbers | None,
-    setting: Setting | None,
-) -> AutoNumbers:
-    """Numbers for the best setting, or for the last one while P has grown little."""
-    examples, hidden = len(training.P), count_hidden(training, scores)
-    if setting is None:
-        if examples < LEAST:
-            setting = setting_of_few(training, hidden)
-        elif last and last.examples >= LEAST and examples < GROWN * last.examples:
-            setting, examples = last.setting, last.examples
-        else:
-            setting = SETTINGS[preferred(left_out_shares(training, C))]
-    chosen = numbers(training, hidden, setting, lowered(setting, training))
-    return replace(chosen, examples=examples)
+    training: TrainingSet, C: float, hidden: int | None, last: AutoChoice | None
+) -> AutoChoice:
+    """The settings with most votes, or the last ones while P has grown little."""
+    examples = len(training.P)
+    is_large = training.n_unlabelled > LARGE
+    if examples < LEAST:
+        fixed = OF_FEW if examples < TEN or is_large else OF_TEN
+        return AutoChoice(hidden, (fixed, ROCCHIO), (0.5, 0.5), examples)
+    if last and last.examples >= LEAST and examples < GROWN * last.examples:
+        return last._replace(hidden=hidden)
+    settings = QUICK if is_large else SETTINGS
+    shares = votes(left_out_shares(training, C, settings))
+    best = np.argsort(-shares, kind="stable")[:AVERAGED]
+    best = best[shares[best] > 0.0]
+    chosen = tuple(settings[i] for i in best)
+    return AutoChoice(
+        hidden, chosen, tuple((shares[best] / shares[best].sum()).tolist()), examples
+    )
 
 
 def left_out_shares(
@@ -291,21 +404,10 @@ def left_out_shares(
 def _queries(
     training: TrainingSet, C: float, settings: Sequence[Setting], costs: Sequence[float]
 ) -> Iterator[Floats]:
-    """The weights by each setting, those with hope going on from the same without."""
-    rocchio = _scores(training.U, mean_of(training.P) - training.mean)
-    hidden = count_hidden(training, rocchio)
-    plain: dict[tuple[float, float], tuple[Solution, AutoState]] = {}
+    """The weights by each setting."""
+    rocchio = rocchio_of(training)
     for setting, cost in zip(settings, costs, strict=True):
-        choice, price = numbers(training, hidden, setting, cost), C * cost
-        same = (cost, setting.gamma)
-        if same not in plain:
-            begun = _begun(training, price, None)
-            plain[same] = _fit(training, price, choice, NOBODY, begun, ROUGH)
-        solution, state = plain[same]
-        if choice.hopeful:
-            hopeful = _best(training, state.scores, choice, price)
-            solution, _ = _fit(training, price, choice, hopeful, state, ROUGH)
-        yield solution.weights
+        yield _learned(training, C, setting, rocchio, cost, ROUGH)[0].weights
 
 
 def _share_above(others: Floats, scores: Floats) -> Floats:
@@ -318,26 +420,30 @@ def _share_above(others: Floats, scores: Floats) -> Floats:
     return np.asarray(1.0 - below / max(len(others), 1))
 
 
-def preferred(shares: Floats, offset: float = OFFSET, doubt: float = DOUBT) -> int:
-    """The setting that ranks left-out examples highest, the first when in doubt.
+def votes(shares: Floats, offset: float = OFFSET, draws: int = DRAWS) -> Floats:
+    """How often a setting ranks examples highest that are drawn from those left out.
 
-    By log(share + offset), example by example against the first setting: the gain is
-    the mean less ``doubt`` standard errors. shares : (settings, examples).
+    By the mean of log(share + offset); of equal ones the first counts.
+    shares : (settings, examples). Shape (settings,), the sum is 1.
     """
-    ranks = np.log(shares + offset)
-    ahead = ranks[0] - ranks
-    errors = ahead.std(axis=1, ddof=1) / np.sqrt(ahead.shape[1])
-    return int(np.argmax(ahead.mean(axis=1) - doubt * errors))
+    n_settings, n_examples = shares.shape
+    chances = np.full(n_examples, 1.0 / n_examples)
+    drawn = generator(0).multinomial(n_examples, chances, draws)
+    best = np.argmin(drawn @ np.log(shares + offset).T, axis=1)
+    return np.asarray(np.bincount(best, minlength=n_settings) / draws)
 
 
 def _fit(
     training: TrainingSet,
     C: float,
     choice: AutoNumbers,
-    hopeful: Hopeful,
+    scores: Floats,
     state: AutoState,
     tol: float,
 ) -> tuple[Solution, AutoState]:
+    """The query of one setting, from a state of its duals; scores : Rocchio's."""
+    C = C * choice.cost
+    hopeful = _best(scores, choice, C)
     mass = len(training.P) + len(hopeful.rows) * hopeful.box / C
     others_price = choice.gamma * C * mass / training.n_unlabelled
     prices = Prices(C, others_price, (1.0, choice.margin))
@@ -358,56 +464,49 @@ def _fit(
     np.divide(solution.duals, hinges.boxes, out=full, where=hinges.boxes > 0.0)
     pull = (sum_of_few(solution.duals) - solution.weights) / prices.others
     P, N = np.split(full[: len(judged)], [len(training.P)])
-    if solution.slopes is None:
-        scores = _scores(training.U, solution.weights)
-    else:  # of the last visits
-        scores = np.asarray(-choice.margin - solution.slopes[others])
-    return solution, AutoState(P, N, full[others], pull, training.labelled, scores)
+    return solution, AutoState(P, N, full[others], pull, training.labelled)
+
+
+def _state_of(setting: Setting, before: AutoQuery | None) -> Any:
+    """Where a setting goes on from; duals, where it is new, from those of another."""
+    if before is None or before.choice is None:
+        return None
+    states = dict(zip(before.choice.settings, before.states, strict=True))
+    if setting in states or setting.squared:
+        return states.get(setting)
+    return next((s for s in before.states if isinstance(s, AutoState)), None)
 
 
 def _begun(training: TrainingSet, C: float, before: AutoState | None) -> AutoState:
     """The initial duals: those before; else full, or such that examples score 1."""
     kinds = (training.P, training.N, training.U)
     if before is None:
-        likeness = float(
-            _scores(training.P, mean_of(training.P) - training.mean).mean()
-        )
+        mean = mean_of(training.P)
+        likeness = float((mean - training.mean) @ mean)
         level = 1.0 / max(C * len(training.P) * likeness, 1e-12)
         level = 1.0 if level > NEARLY else level
         P, N, U = (np.full(len(rows), level) for rows in kinds)
         left, pull = training.labelled, level * len(training.U) * training.mean
-        scores = np.empty(0)
     else:
         old = before.P, before.N, before.U
         P, N, U = (np.ones(len(rows)) for rows in kinds)
         for new, previous in zip((P, N, U), old, strict=True):
             new[: len(previous)] = previous
         left, pull = np.setdiff1d(training.labelled, before.labelled), before.pull
-        scores = before.scores.copy()
     pull = pull - products([some(training.U, left)]).back(U[left])
-    return AutoState(P, N, U, pull, training.labelled, scores)
+    return AutoState(P, N, U, pull, training.labelled)
 
 
-def _best(
-    training: TrainingSet, scores: Floats, choice: AutoNumbers, C: float
-) -> Hopeful:
+def _best(scores: Floats, choice: AutoNumbers, C: float) -> Hopeful:
     """The best documents of U, and the price of each."""
     if not choice.hopeful:
         return NOBODY
     best = np.argpartition(-scores, choice.hopeful - 1)[: choice.hopeful]
-    examples = len(training.P)
-    price = min(examples / choice.hopeful, 1.0 / (HALF + examples))
-    return Hopeful(np.sort(best), C * price)
+    return Hopeful(np.sort(best), C * choice.price)
 
 
 def _scores(rows: Rows | Collection, weights: Floats) -> Floats:
     return products([rows]).product(weights)
-
-
-def _open(training: TrainingSet, scores: Floats) -> Floats:
-    """The scores, −∞ for labelled documents, so that they are never chosen."""
-    scores[training.labelled] = -np.inf
-    return scores
 
 
 OTHERS = (0.01, 0.03, 0.1, 0.3)  # costs of an unlabelled document

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -41,7 +42,7 @@ from classmark.solvers.cutting_planes import (
 )
 from classmark.solvers.hinge import KernelFunction, ascend_gram
 from classmark.solvers.smooth import squared_hinges
-from classmark.validation import require_numbers
+from classmark.validation import numbers, require_numbers
 
 NEED_NOTHING = ("centroid", "one-class")
 NEED_MEAN = ("rocchio", "auto")
@@ -108,7 +109,7 @@ def learned(
     if method == "auto":
         start = None if before is None else before.answer
         answer = auto.learn(training, C, tol, start)
-        solution = answer.solution
+        solution = replace(answer.solution, weights=answer.weights)
     elif method in PRICES:
         hinges = hinges_of(training, PRICES[method](training, C))
         solution = training.ascend(hinges, tol)
@@ -276,8 +277,8 @@ class ExampleQuery(Estimator):
     sample : learn from so many documents of U, drawn by ``random_state``.
 
     After ``fit``: ``coef_`` (features,), ``objective_``, ``duality_gap_`` (relative),
-    ``nonzero_`` (how many weights there are), ``method_``, ``C_``, and ``choice_``:
-    what "auto" read off P and U.
+    ``nonzero_`` (how many weights there are), ``method_``, ``C_``, and of "auto"
+    ``choice_``, what it read off P and U, and ``parts_``, the queries it averaged.
 
     >>> query = ExampleQuery("rocchio").fit([[1.0, 0.0]], [[0.6, 0.8], [0.0, 1.0]])
     >>> query.coef_.round(3).tolist()
@@ -312,7 +313,16 @@ class ExampleQuery(Estimator):
         all of the same width; U may lie elsewhere (``problem.Collection``);  mean :
         of U, where it is at hand: with it and without U, "rocchio" and "auto" answer
         online;  known : the rows of U that are among P or N.
+
+        Or ``fit(X, y)``: the rows of X whose y is above 0 are the examples, and all of
+        X is the collection.
         """
+        if U is not None and not isinstance(U, Collection) and np.ndim(U) == 1:
+            rows = self._taught_rows(P)
+            y = numbers(U, len(rows), "y")
+            P, U, known = take(rows, y > 0), rows, np.flatnonzero(y > 0)
+        else:
+            P = self._taught_rows(P, name="P")
         self._history: list[tuple[TrainingSet, LearnedQuery]] = []
         self._take(training_set(P, U, N, mean=mean, labelled=known), None)
         return self
@@ -347,6 +357,8 @@ class ExampleQuery(Estimator):
 
     def decision_function(self, X: Any) -> Floats:
         """The scores of documents, shape (n,): w · x, or Σ c_r k(x_r, x)."""
+        if not isinstance(X, Collection):
+            X = self._rows_as_taught(X)
         self._require_fitted()
         return self._learned.scores(taken_in(X, name="X"))
 
@@ -410,6 +422,7 @@ class ExampleQuery(Estimator):
         self.duality_gap_ = query.gap / max(abs(query.objective), TINY)
         self.method_, self.C_ = query.method, query.C
         self.choice_ = None if query.answer is None else query.answer.choice
+        self.parts_ = () if query.answer is None else query.answer.parts
         self.nonzero_ = len(query.coefficients)
         if query.weights is not None:
             self.coef_ = query.weights

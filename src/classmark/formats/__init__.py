@@ -10,11 +10,12 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from classmark.problems import Mistake, UnreadableFile, worded
+from classmark.language import _
+from classmark.problems import UnreadableFile, refusal, worded
 from classmark.progress import track
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Container, Iterable, Iterator
 
     from classmark.formats.records import Record
 
@@ -22,9 +23,9 @@ __all__ = ["READERS", "Reader", "guess_format", "read_records"]
 
 LOOK = 200
 ROW_FORMATS = (  # whose columns people may name: those of ``rows.SOURCES``, and files
-    "csv", "jsonl", "xlsx", "ris", "nbib", "enw", "bib", "docx", "pdf", "txt", "files",
+    "csv", "jsonl", "xlsx", "ris", "nbib", "enw", "endnote-xml", "bib", "docx", "pdf",
+    "txt", "files",
 )  # fmt: skip
-BYTE_ORDER_MARK = "\xef\xbb\xbf"  # of UTF-8, read as Latin-1
 
 
 class Reader(NamedTuple):
@@ -85,6 +86,15 @@ READERS = {
     "reuters-xml": Reader(
         "reuters.read_reuters_xml", "Reuters Corpus XML", "*newsML.xml"
     ),
+    "endnote-xml": Reader(
+        "columns.read_endnote_xml", "EndNote's XML", "*.xml", r"<xml>\s*<records>", True
+    ),
+    "libsvm": Reader(
+        "feature_lines.read_feature_lines",
+        "vectors of counts: LIBSVM, LSHTC",
+        "*.svm *.libsvm *.svmlight",
+        line_ids=True,
+    ),
     "rcv1": Reader(
         "reuters.read_rcv1_tokens", "RCV1-v2 token files", "lyrl2004_tokens_*.dat"
     ),
@@ -92,6 +102,17 @@ READERS = {
         "test_collections.read_smart",
         "SMART documents or queries",
         "cran.all* *.all *.ALL *.qry *.QRY query.text",
+    ),
+    "lisa": Reader(
+        "test_collections.read_lisa",
+        "LISA documents or queries",
+        "LISA[0-9].[0-9][0-9][0-9] LISA.QUE lisa*.que",
+    ),
+    "time": Reader(
+        "test_collections.read_time",
+        "TIME documents or queries",
+        "*.all *.ALL *.que *.QUE",
+        r"^\*(TEXT|FIND)\b",
     ),
     "npl": Reader(
         "test_collections.read_npl", "NPL documents or queries", "doc-text query-text"
@@ -101,8 +122,9 @@ READERS = {
         "test_collections.read_trec_topics",
         "TREC topics",
         "*.topics *.trec",
-        r"^\s*<(?i:top)",
+        r"^\s*<(?i:top)\b",
     ),
+    "trec-xml": Reader("test_collections.read_xml_topics", "TREC topics in XML"),
     "beir": Reader("test_collections.read_beir", "the documents of a BEIR folder"),
     "beir-queries": Reader(
         "test_collections.read_beir_queries", "the queries of a BEIR folder"
@@ -138,7 +160,11 @@ def read_records(path: Path | str, format: str | None = None) -> Iterator[Record
     """
     name = guess_format(path) if format is None else format
     if name not in READERS:
-        raise Mistake(f"format={name!r} is not known: use one of {', '.join(READERS)}")
+        raise refusal(
+            "format=%(name)r is not known: use one of %(readers)s",
+            name=name,
+            readers=", ".join(READERS),
+        )
     return some_of(track(READERS[name].read(path), f"reading {path}"), path, name)
 
 
@@ -157,7 +183,13 @@ def some_of(
         wrong = "no file whose name ends in .txt" if texts else "no document"
         remedy = worded("give --format (format=)")
         raise UnreadableFile(
-            path, None, f"there is {wrong} in it: give another one, or {remedy}"
+            path,
+            None,
+            _(
+                "there is %(wrong)s in it: give another one, or %(remedy)s",
+                wrong=wrong,
+                remedy=remedy,
+            ),
         )
 
 
@@ -171,23 +203,26 @@ def guess_format(path: Path | str) -> str:
 
     path = Path(path)
     name = _by_content(path) if path.is_dir() or is_archive(path) else None
-    name = name or _by_name(path)
+    name = name or named_format(path)
     if name is None:
-        raise Mistake(
-            f"{path}: its format cannot be told by its name: "
-            f"{worded('give --format (format=)')}, one of {', '.join(READERS)}"
+        raise refusal(
+            "%(path)s: its format cannot be told by its name: %(remedy)s, one of "
+            "%(readers)s",
+            path=path,
+            remedy=worded("give --format (format=)"),
+            readers=", ".join(READERS),
         )
     return name
 
 
-def _by_name(path: Path) -> str | None:
+def named_format(path: Path, among: Container[str] = READERS) -> str | None:
     """Tell the format by the name, and by the first line where several share it."""
     from classmark.formats.text_files import lines
 
-    names = [name for name, reader in READERS.items() if reader.fits(path.name)]
+    fitting = (name for name, reader in READERS.items() if reader.fits(path.name))
+    names = [name for name in fitting if name in among]
     if len(names) > 1 and path.is_file():
         first = next((line for _, line in lines(path, "latin-1", blank=False)), "")
-        first = first.removeprefix(BYTE_ORDER_MARK)
         for name in names:
             begins = READERS[name].begins
             if begins and re.search(begins, first):

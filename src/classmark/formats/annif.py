@@ -6,16 +6,21 @@ have no URIs, the labels of subjects).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from classmark.corpus.documents import Document
 from classmark.formats.archive import entries, is_archive
 from classmark.formats.records import SECONDARY, Record
+from classmark.formats.skos import in_other_languages
 from classmark.formats.tables import dictionaries, write_rows
 from classmark.formats.text_files import lines, write_lines
-from classmark.problems import Mistake, UnreadableFile
+from classmark.language import _
+from classmark.problems import UnreadableFile, refusal
+from classmark.progress import remark
+from classmark.taxonomy.tree import Category
 
 
 class Subject(NamedTuple):
@@ -40,10 +45,10 @@ def read_annif(path: Path | str, *, name: str = "") -> Iterator[Record]:
     There are no ids in the file: the id is its name and the number of the line.
     """
     file = lines(path, blank=False)
-    for _, text in file:
+    for _line, text in file:
         body, tab, uris = text.partition("\t")
         if not tab or "\t" in uris:
-            file.refuse("not 'text TAB <uri> <uri>…': give one tab on each line")
+            raise file.refusal("not 'text TAB <uri> <uri>…': give one tab on each line")
         yield Record(Document(file.line_id(name), {"body": body}), _uris(uris))
 
 
@@ -61,9 +66,10 @@ def write_annif(records: Iterable[Record], path: Path | str) -> int:
 def _bracketed(record: Record) -> str:
     for uri in record.labels:
         if len(uri.split()) != 1 or "<" in uri or ">" in uri:
-            raise Mistake(
-                f"record {record.id!r}: label {uri!r} is no URI: Annif's short texts "
-                "hold URIs"
+            raise refusal(
+                "record %(id)r: label %(uri)r is no URI: Annif's short texts hold URIs",
+                id=record.id,
+                uri=uri,
             )
     return " ".join(f"<{uri}>" for uri in record.labels)
 
@@ -75,9 +81,11 @@ def read_annif_csv(path: Path | str, *, name: str = "") -> Iterator[Record]:
     columns are facts.
     """
     table = dictionaries(path, ",")
-    for _, row in table:
+    for _line, row in table:
         if "text" not in row or "subject_uris" not in row:
-            table.refuse("no column 'text' or 'subject_uris': mend the first row")
+            raise table.refusal(
+                "no column 'text' or 'subject_uris': correct the first row"
+            )
         id_ = table.new_id(row.pop("document_id", "") or table.line_id(name))
         body, uris = row.pop("text"), row.pop("subject_uris")
         facts = {key: value for key, value in row.items() if value}
@@ -94,22 +102,28 @@ def write_annif_csv(records: Iterable[Record], path: Path | str) -> int:
 def read_annif_folder(path: Path | str) -> Iterator[Record]:
     """Yield full texts: ``NAME.txt`` with ``NAME.tsv`` (URI, label) or ``NAME.key``.
 
-    A text without either has no labels. A zip or tar of such a folder is read alike.
+    A text without either has no labels; a .key has names of subjects. A zip or tar of
+    such a folder is read alike.
     """
     folder = Path(path)
     if not folder.is_dir() and not is_archive(folder):
-        raise UnreadableFile(path, None, "no such folder: give a folder of .txt files")
+        raise UnreadableFile(
+            path, None, _("no such folder: give a folder of .txt files")
+        )
     subjects: dict[str, list[str]] = {}
+    keys = set[str]()
     for entry in entries(folder):
-        name, _, suffix = entry.name.rpartition(".")
+        name, _dot, suffix = entry.name.rpartition(".")
         if suffix == "tsv" or (suffix == "key" and name not in subjects):
             rows = [row for row in entry.text().split("\n") if row.strip()]
             subjects[name] = [_uri(row.split("\t")[0].strip()) for row in rows]
+            (keys.add if suffix == "key" else keys.discard)(name)
     for entry in entries(folder):
         if entry.name.endswith(".txt"):
             name = entry.name.removesuffix(".txt")
             labels = dict.fromkeys(subjects.get(name, ()), SECONDARY)
-            yield Record(Document(name, {"body": entry.text()}), labels)
+            document = Document(name, {"body": entry.text()})
+            yield Record(document, labels, by_name=name in keys)
 
 
 def write_annif_folder(records: Iterable[Record], path: Path | str) -> int:
@@ -119,7 +133,7 @@ def write_annif_folder(records: Iterable[Record], path: Path | str) -> int:
     for record in records:
         target = folder / f"{record.id}.txt"
         if not target.resolve().is_relative_to(folder.resolve()):
-            raise Mistake(f"id {record.id!r} leaves the folder: rename it")
+            raise refusal("id %(id)r leaves the folder: rename it", id=record.id)
         target.parent.mkdir(parents=True, exist_ok=True)
         write_lines([record.document.text], target)
         _bracketed(record)
@@ -132,11 +146,56 @@ def write_annif_folder(records: Iterable[Record], path: Path | str) -> int:
 def read_subjects(path: Path | str) -> Iterator[Subject]:
     """Yield the subjects of a vocabulary TSV: URI, label and, if given, notation."""
     file = lines(path, blank=False)
-    for _, text in file:
+    for _line, text in file:
         cells = [cell.strip() for cell in text.split("\t")]
         if len(cells) not in {2, 3}:
-            file.refuse("not 'uri TAB label' nor 'uri TAB label TAB notation'")
+            raise file.refusal("not 'uri TAB label' nor 'uri TAB label TAB notation'")
         yield Subject(file.new_id(_uri(cells[0])), *cells[1:])
+
+
+def read_vocabulary(
+    path: Path | str, *, languages: Sequence[str] = ("en",)
+) -> list[Category]:
+    """Read a vocabulary as categories: TSV, or CSV with ``uri`` and ``label_xx``.
+
+    Of a CSV, the label is in the first of the ``languages`` that has one, else in the
+    first column that has. There are no parents in it.
+    """
+    if Path(path).suffix.lower() != ".csv":
+        return [
+            Category(uri, label, notation=notation)
+            for uri, label, notation in read_subjects(path)
+        ]
+    table, categories, tongues = dictionaries(path, ","), [], Counter[str]()
+    for _line, row in table:
+        preferred = (f"label_{code}" for code in languages)
+        columns = [*preferred, *(name for name in row if name.startswith("label_"))]
+        column = next((name for name in columns if row.get(name)), "")
+        label = row.get(column, "")
+        tongues[column.removeprefix("label_")] += 1
+        if not row.get("uri"):
+            raise table.refusal("no uri: give one in each row, under a heading 'uri'")
+        id_ = table.new_id(_uri(row["uri"]))
+        categories.append(Category(id_, label, notation=row.get("notation", "")))
+    if others := in_other_languages(tongues, languages[0]):
+        remark(others)
+    return categories
+
+
+def write_vocabulary(categories: Iterable[Category], path: Path | str) -> int:
+    """Write the vocabulary TSV of categories and return how many."""
+    return write_subjects(
+        (Subject(each.id, each.label, each.notation) for each in categories), path
+    )
+
+
+def is_vocabulary(path: Path | str) -> bool:
+    """Whether the first line of a file is one of Annif's vocabularies."""
+    first = next((line for _line, line in lines(path, blank=False)), "")
+    if Path(path).suffix.lower() == ".csv":
+        columns = first.strip().split(",")
+        return "uri" in columns and any(name.startswith("label_") for name in columns)
+    return first.startswith("<") and "\t<" not in first
 
 
 def write_subjects(subjects: Iterable[Subject], path: Path | str) -> int:
@@ -145,6 +204,8 @@ def write_subjects(subjects: Iterable[Subject], path: Path | str) -> int:
     for uri, label, notation in subjects:
         cells = [f"<{uri}>", label, *([notation] if notation else [])]
         if any(set(cell) & set("\t\r\n") for cell in cells):
-            raise Mistake(f"subject {uri!r} holds a tab or a line end: remove it")
+            raise refusal(
+                "subject %(uri)r holds a tab or a line end: remove it", uri=uri
+            )
         rows.append("\t".join(cells) + "\n")
     return write_lines(rows, path)

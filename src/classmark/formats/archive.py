@@ -85,7 +85,7 @@ def entries(path: Path | str, limits: FileLimits = LIMITS) -> Iterator[ArchiveFi
     """
     path = Path(path)
     if not path.exists():
-        FilePlace(path).refuse("no such folder or file: give the path of one")
+        raise FilePlace(path).refusal("no such folder or file: give the path of one")
     if path.is_dir():
         yield from _folder(path, limits)
     elif is_archive(path):
@@ -103,14 +103,14 @@ def _folder(root: Path, limits: FileLimits) -> Iterator[ArchiveFile]:
         folders.sort()
         for name in folders:
             if (Path(folder) / name).is_symlink():
-                FilePlace(Path(folder) / name).refuse(
+                raise FilePlace(Path(folder) / name).refusal(
                     "a link to a folder: copy the folder"
                 )
         for name in sorted(names):
             path = Path(folder) / name
             if not path.resolve().is_relative_to(real):
-                FilePlace(path).refuse(
-                    f"a link that leaves {root}: copy the file into it"
+                raise FilePlace(path).refusal(
+                    "a link that leaves %(root)s: copy the file into it", root=root
                 )
             inside = path.relative_to(root).as_posix()
             yield ArchiveFile(inside, str(path), partial(open_bytes, path, limits))
@@ -129,9 +129,10 @@ class _Members(FilePlace):
         """Return a plain file as an entry, and count its bytes."""
         self.used += size
         if self.used > self.allowed:
-            self.refuse(
-                f"its members hold more than {self.allowed} bytes: raise limits.size "
-                "and limits.ratio if you trust it"
+            raise self.refusal(
+                "its members hold more than %(allowed)s bytes: raise limits.size "
+                "and limits.ratio if you trust it",
+                allowed=self.allowed,
             )
         where = f"{self.path}:{name}"
         return ArchiveFile(name, where, partial(opener, where))
@@ -142,9 +143,15 @@ class _Members(FilePlace):
         parts = PurePosixPath(slashed).parts
         drive = bool(parts) and parts[0].endswith(":")
         if not name or slashed.startswith("/") or ".." in parts or drive:
-            self.refuse(f"member {name!r} points outside: do not trust this archive")
+            raise self.refusal(
+                "member %(name)r points outside: do not trust this archive",
+                name=name,
+            )
         if not plain:
-            self.refuse(f"member {slashed!r} is a link or a device: remove it")
+            raise self.refusal(
+                "member %(slashed)r is a link or a device: remove it",
+                slashed=slashed,
+            )
         return str(PurePosixPath(slashed))
 
 
@@ -155,16 +162,19 @@ def _zip(path: Path, limits: FileLimits) -> Iterator[ArchiveFile]:
     try:
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, ValueError, NotImplementedError, *BROKEN) as error:
-        FilePlace(path).refuse(f"no zip archive ({error}): fetch it again")
+        raise FilePlace(path).refusal(
+            "no zip archive (%(error)s): fetch it again", error=error
+        ) from error
 
     @contextmanager
     def opened(info: zipfile.ZipInfo, where: str) -> Iterator[Measured]:
         try:
             stream = archive.open(info)
         except (zipfile.BadZipFile, RuntimeError, ValueError, *BROKEN) as error:
-            FilePlace(where).refuse(
-                f"cannot be read ({error}): pack it again without password"
-            )
+            raise FilePlace(where).refusal(
+                "cannot be read (%(error)s): pack it again without password",
+                error=error,
+            ) from error
         with stream:
             yield Measured(stream, where, limits, info.compress_size, DAMAGED)
 
@@ -187,8 +197,9 @@ class _Unpacked(io.BufferedIOBase):
 
     def read(self, size: int | None = -1, /) -> bytes:
         if size is None or not 0 <= size <= HEADER:
-            FilePlace(self.path).refuse(
-                f"a header of more than {HEADER} bytes: do not trust it"
+            raise FilePlace(self.path).refusal(
+                "a header of more than %(header)s bytes: do not trust it",
+                header=HEADER,
             )
         return self.stream.read(size)
 
@@ -217,7 +228,9 @@ def _tar(path: Path, limits: FileLimits) -> Iterator[ArchiveFile]:
     except UnreadableFile:
         raise
     except (tarfile.TarError, ValueError, OverflowError, *BROKEN) as error:
-        FilePlace(path).refuse(f"no tar archive ({error}): fetch it again")
+        raise FilePlace(path).refusal(
+            "no tar archive (%(error)s): fetch it again", error=error
+        ) from error
 
 
 BLANK_LINE = re.compile(r"\r?\n[ \t]*\r?\n")
@@ -263,7 +276,7 @@ def read_newsgroups(
         place = FilePlace(entry.where, None, ids)
         parts = PurePosixPath(entry.name).parts
         if len(parts) not in {2, 3} or any(part.startswith(".") for part in parts):
-            place.refuse("not at group/number: give the folder of the groups")
+            raise place.refusal("not at group/number: give the folder of the groups")
         body = entry.text(EITHER, limits)
         fields = {"body": body if headers else without_headers(body)}
         part = parts[0] if len(parts) == 3 else Path(path).resolve().name

@@ -8,6 +8,7 @@ ID, TITLE, TEXT, LABEL, PRIMARY, YES_NO, DATE, FACT, IGNORE, STRUCTURED = (
     "id", "title", "text", "label", "primary", "yes-no", "date", "fact", "ignore",
     "structured",
 )  # fmt: skip
+NOT = "not"  # and a column's name: the label that «no» in it means
 UNCLEAR = ""  # it may hold the labels, or something that no other role fits
 ROLES = {
     ID: "the document's id",
@@ -29,19 +30,21 @@ NAMES = {
     ID: "id docid documentid recordid identifier uid",
     TITLE: "title primarytitle headline heading articletitle documenttitle dctitle "
     "titel titre titulo título titolo otsikko",
-    TEXT: "text body abstract abstractnote abstracttext content contents description "
-    "summary fulltext message keywords keyword authorkeywords zusammenfassung "
-    "résumé resume resumen",
+    TEXT: "text body abstract abstractnote abstracttext notesabstract content contents "
+    "description summary fulltext message keywords keyword authorkeywords "
+    "zusammenfassung résumé resume resumen",
     LABEL: "label labels category categories class classes subjects topic topics "
     "kategorie kategorien catégorie catégories categoría categorías",
-    UNCLEAR: "subject",
+    UNCLEAR: "subject tag tags schlagwort schlagwörter schlagworte descriptors "
+    "deskriptoren",
     PRIMARY: "primary primarylabel primarycategory maincategory",
-    YES_NO: "included labelincluded finalincluded asreviewlabel",
+    YES_NO: "included labelincluded includedlabel finalincluded includedfinal "
+    "includedflag include asreviewlabel",
     DATE: "date published publicationdate pubdate publisheddate datepublished datum",
     FACT: "year publicationyear pubyear doi url link isbn issn pmid pmcid author "
-    "authors editor editors journal publisher volume issue number pages startpage "
-    "endpage language lang type accessionnumber database place edition mesh "
-    "booktitle school institution series month entrytype",
+    "authors authornames firstauthors editor editors journal publisher volume issue "
+    "number pages startpage endpage language lang type accessionnumber database place "
+    "edition mesh booktitle school institution series month entrytype note notes part",
 }
 LIKELY_IDS = (
     "referenceid",
@@ -51,7 +54,10 @@ LIKELY_IDS = (
     "citekey",
     "doi",
 )  # where every row has its own
-YES_NAMES = {"labelincluded": "included", "asreviewlabel": "included"}
+YES_NAMES = dict.fromkeys(
+    ["labelincluded", "includedlabel", "includedflag", "include", "asreviewlabel"],
+    "included",
+)
 _ROLE = {name: role for role, names in NAMES.items() for name in names.split()}
 
 

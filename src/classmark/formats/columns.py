@@ -9,15 +9,20 @@ text: its role is unclear until somebody says it.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from statistics import mean
 from typing import Any
 
 from classmark.formats.archive import ArchiveFile, entries, is_archive
+from classmark.formats.column_guesses import (
+    examples,
+    guessed_roles,
+    likely_separator,
+)
 from classmark.formats.column_names import (
     DATE,
     FACT,
@@ -25,8 +30,8 @@ from classmark.formats.column_names import (
     ID,
     IGNORE,
     LABEL,
-    LIKELY_IDS,
     META,
+    NOT,
     PRIMARY,
     ROLES,
     STRUCTURED,
@@ -34,7 +39,6 @@ from classmark.formats.column_names import (
     TITLE,
     UNCLEAR,
     YES_NO,
-    plain,
     role_by_name,
     yes_name,
 )
@@ -55,12 +59,11 @@ from classmark.formats.rows import (
     source_of,
 )
 from classmark.formats.text_files import FilePlace
-from classmark.problems import Mistake, UnreadableFile, worded
+from classmark.language import _
+from classmark.problems import UnreadableFile, refusal, worded
 
-WHOLE_EXPORT = {"id", "primary", "labels", "links"}  # of a table that we wrote
-SEPARATORS = ("|", ";")  # that are guessed; a comma is often part of a name
 ALL_SEPARATORS = ("|", ";", ",", "/", "none")
-LONG = 40  # letters of a cell, on average, from which it is text
+NO_TEXT = "there is neither a title nor a text in it"
 SAID_YES = {"1", "1.0", "yes", "y", "true", "x", "include", "included", "relevant"}
 SAID_NO = {"0", "0.0", "no", "n", "false", "exclude", "excluded", "irrelevant"}
 SAID_NOTHING = {"", "-1", "-1.0", "na", "n/a", "nan", "none", "null", "?"}
@@ -81,7 +84,7 @@ class RowFile:
 
     path : of the file;  kind : a name of ``SOURCES``, "" where each file inside has a
     kind of its own;  layout : with all that was guessed;  columns : in order;  name :
-    as its sender called it.
+    as its sender called it;  sheets : of a spreadsheet.
     """
 
     path: Path
@@ -90,6 +93,7 @@ class RowFile:
     columns: tuple[ColumnGuess, ...] = ()
     name: str = ""
     files: tuple[str, ...] = field(default=(), compare=False)
+    sheets: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def unclear(self) -> list[str]:
@@ -113,7 +117,11 @@ class RowFile:
             raise UnreadableFile(
                 self.name or self.path,
                 None,
-                f"the column {unclear[0]!r} may hold labels or text: {say}",
+                _(
+                    "the column %(name)r may hold labels or text: %(say)s",
+                    name=unclear[0],
+                    say=say,
+                ),
             )
         roles = {column.role for column in self.columns}
         if self.columns and not roles & {TEXT, TITLE, STRUCTURED}:
@@ -121,7 +129,11 @@ class RowFile:
             raise UnreadableFile(
                 self.name or self.path,
                 None,
-                f"no column is a title or text ({_listed(self.columns)}): {say}",
+                _(
+                    "no column is a title or text (%(listed)s): %(say)s",
+                    listed=_listed(self.columns),
+                    say=say,
+                ),
             )
 
     def read(self, left_out: LeftOut | None = None) -> Iterator[Record]:
@@ -136,14 +148,30 @@ class RowFile:
         for entry, kind in _files(self.path, self.kind):
             name = entry.name if _holds_files(self.path) else self.name or entry.name
             reading = _Reading(entry.where, name, ids, left_out)
+            reading.is_member = _holds_files(self.path)
             reading.id_column = self.id_column
+            if reading.is_member and self.id_column:
+                reading.id_column = self._own_id_columns(entry, kind)
             for row in rows_in(entry, kind, self.layout, reading):
                 try:
                     record = record_of(row, self.layout, reading)
                 except UnreadableFile as error:
                     reading.leave_out(error.problem)
                     continue
+                texts = record.document.fields.values()
+                if not (record.vector or any(map(str.strip, texts))):
+                    if self.layout.skip:
+                        reading.leave_out(NO_TEXT)
+                        continue
+                    reading.note_textless()
                 yield record
+
+    def _own_id_columns(self, entry: ArchiveFile, kind: str) -> str:
+        """Of the columns that hold the id those that one of several files has."""
+        reading = Reading(entry.where, entry.name, set(), LeftOut())
+        rows = islice(rows_in(entry, kind, self.layout, reading), SAMPLE)
+        present = set(chain.from_iterable(rows))
+        return ", ".join(n for n in self.id_column.split(", ") if n in present)
 
     def described(self) -> str:
         """What each column was taken for, in one line."""
@@ -159,6 +187,10 @@ class RowFile:
             said.append(f"encoding {self.layout.encoding}")
         if self.layout.delimiter not in {"", ",", "\t"}:
             said.append(f"separator {self.layout.delimiter}")
+        if self.layout.header.isdecimal():
+            said.append(f"column names in row {self.layout.header}")
+        if len(self.sheets) > 1:
+            said.append(f"sheet {self.layout.sheet}")
         return "; ".join(said)
 
 
@@ -192,7 +224,7 @@ def open_rows(
     if layout.delimiter:
         layout = replace(layout, delimiter=delimiter_named(layout.delimiter))
     sample: list[Row] = []
-    typed, files, named = True, list[str](), list[str]()
+    typed, files, named, sheets = True, list[str](), list[str](), list[str]()
     first: Layout | None = None
     for entry, own in _files(path, kind):
         files.append(entry.name)
@@ -204,7 +236,7 @@ def open_rows(
             reading = Reading(entry.where, inner, set(), LeftOut())
             rows = rows_in(entry, own, read, reading)
             sample += islice(rows, SAMPLE - len(sample))
-            named += reading.columns
+            named, sheets = named + reading.columns, reading.sheets
     if not files:
         endings = " ".join(source.endings for source in SOURCES.values())
         problem = f"no file in it ends in one of {endings}: choose another"
@@ -213,14 +245,15 @@ def open_rows(
         layout = first
     columns = list(dict.fromkeys(chain(named, *sample)))
     _require_present(layout, columns, name or path)
-    roles = _guessed(sample, columns, layout.columns, typed=typed)
+    roles = guessed_roles(sample, columns, layout.columns, typed=typed)
     shown = tuple(
-        ColumnGuess(column, roles[column], _examples(sample, column))
+        ColumnGuess(column, roles[column], examples(sample, column))
         for column in columns
     )
-    separator = layout.separator or _likely_separator(sample, roles, typed=typed)
+    separator = layout.separator or likely_separator(sample, roles, typed=typed)
     layout = replace(layout, columns=roles, separator=separator)
-    return RowFile(path, kind, layout, shown, name, tuple(files))
+    inside = tuple(sheets if len(files) == 1 else ())
+    return RowFile(path, kind, layout, shown, name, tuple(files), inside)
 
 
 def _require_present(layout: Layout, columns: list[str], path: Path | str) -> None:
@@ -229,152 +262,20 @@ def _require_present(layout: Layout, columns: list[str], path: Path | str) -> No
         raise UnreadableFile(
             path,
             None,
-            f"there is no column {missing[0]!r}: choose one of {', '.join(columns)}",
+            _(
+                "there is no column %(name)r: choose one of %(all)s",
+                name=missing[0],
+                all=", ".join(columns),
+            ),
         )
     for column, role in layout.columns.items():
         if role not in ROLES and role != UNCLEAR:
-            raise Mistake(
-                f"column {column!r}: {role!r} is no role: choose one of "
-                f"{', '.join(ROLES)}"
+            raise refusal(
+                "column %(column)r: %(role)r is not a role: choose one of %(roles)s",
+                column=column,
+                role=role,
+                roles=", ".join(ROLES),
             )
-
-
-def _examples(sample: list[Row], column: str) -> tuple[str, ...]:
-    cells = (_shown(row[column]) for row in sample if row.get(column) not in (None, ""))
-    return tuple(islice(dict.fromkeys(cells), 3))
-
-
-def _shown(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return " ".join(text[:240].split())[:80]
-
-
-def _guessed(
-    sample: list[Row], columns: list[str], given: Mapping[str, str], *, typed: bool
-) -> dict[str, str]:
-    """Column → role: as given, by its name, or by its first cells."""
-    exported = set(columns) >= WHOLE_EXPORT
-    roles: dict[str, str] = {}
-    for column in columns:
-        role = given.get(column)
-        if role is None:
-            role = role_by_name(column)
-            known = role == STRUCTURED or column in WHOLE_EXPORT
-            if exported and role is not None and not known:
-                role = TEXT
-            if role is None:
-                cells = [row.get(column) for row in sample]
-                role = _by_cells(column, cells, typed=typed or exported)
-        roles[column] = role
-    _one_of_each(sample, roles, given)
-    if not given or ID not in given.values():
-        _likely_id(sample, roles, given)
-    if sample and not set(roles.values()) & {TEXT, TITLE} and not typed:
-        _longest_is_text(sample, roles, given)
-    return roles
-
-
-def _by_cells(column: str, values: list[Any], *, typed: bool) -> str:
-    """The role of a column whose name says nothing."""
-    cells = [value for value in values if value not in (None, "")]
-    if any(isinstance(value, dict) for value in cells):
-        return UNCLEAR
-    if any(isinstance(value, list) for value in cells):
-        plain_list = all(
-            isinstance(part, str) for v in cells if isinstance(v, list) for part in v
-        )
-        return TEXT if plain_list else UNCLEAR
-    if cells and all(_is_number(value) for value in cells):
-        unnamed = column.startswith(("column ", "Unnamed: "))
-        return IGNORE if unnamed and _counts(cells) else FACT
-    if typed:
-        return TEXT
-    return TEXT if cells and mean(len(str(value)) for value in cells) > LONG else FACT
-
-
-def _is_number(value: Any) -> bool:
-    if isinstance(value, bool | int | float):
-        return True
-    try:
-        float(value.strip().replace(",", "."))
-    except ValueError:
-        return False
-    return True
-
-
-def _counts(cells: list[Any]) -> bool:
-    """Whether cells are the numbers of their rows."""
-    texts = [str(cell) for cell in cells]
-    return any(
-        texts == [str(at) for at in range(first, first + len(texts))]
-        for first in (0, 1)
-    )
-
-
-def _one_of_each(
-    sample: list[Row], roles: dict[str, str], given: Mapping[str, str]
-) -> None:
-    """Let one column of a row alone be guessed for id, title, date, and labels.
-
-    Of two that may hold labels, neither is sure, unless one is called ``labels``.
-    """
-    for role, other in ((ID, FACT), (TITLE, TEXT), (DATE, FACT), (LABEL, UNCLEAR)):
-        named = [column for column, its in roles.items() if its == role]
-        sure = [column for column in named if column in given or column == "labels"]
-        exact = [column for column in named if plain(column) == role]
-        kept = sure or (exact or named)[:1]
-        beside = {
-            column
-            for column in set(named) - set(kept)
-            if any(column in row and kept[0] in row for row in sample)
-        }
-        if role == LABEL and beside and not sure:
-            beside |= set(kept)
-        roles |= dict.fromkeys(beside - given.keys(), other)
-
-
-def _likely_id(
-    sample: list[Row], roles: dict[str, str], given: Mapping[str, str]
-) -> None:
-    """Take a column for the id that identifies every row, if none is called so."""
-    if ID in roles.values():
-        return
-    for name in LIKELY_IDS:
-        for column in roles:
-            cells = [row.get(column) for row in sample]
-            named = plain(column) == name and column not in given
-            if named and all(cells) and len(set(map(str, cells))) == len(cells):
-                roles[column] = ID
-                return
-
-
-def _longest_is_text(
-    sample: list[Row], roles: dict[str, str], given: Mapping[str, str]
-) -> None:
-    """Where no column is text, the one with the longest cells is."""
-    lengths = {
-        column: mean(len(str(row.get(column, ""))) for row in sample)
-        for column, role in roles.items()
-        if role == FACT and column not in given and role_by_name(column) is None
-    }
-    words = {
-        column: length
-        for column, length in lengths.items()
-        if not all(_is_number(row[column]) for row in sample if row.get(column))
-    }
-    if words:
-        roles[max(words, key=words.__getitem__)] = TEXT
-
-
-def _likely_separator(
-    sample: list[Row], roles: Mapping[str, str], *, typed: bool
-) -> str:
-    """What stands between labels in one cell: none in JSON, which has lists."""
-    if typed:
-        return "none"
-    columns = [column for column, role in roles.items() if role in (LABEL, PRIMARY)]
-    cells = [str(row[column]) for row in sample for column in columns if column in row]
-    return next((s for s in SEPARATORS if any(s in cell for cell in cells)), "|")
 
 
 def record_of(row: Row, layout: Layout, reading: _Reading) -> Record:
@@ -387,12 +288,18 @@ def record_of(row: Row, layout: Layout, reading: _Reading) -> Record:
             role = TEXT if role is None else role
         if role == UNCLEAR:
             say = worded("say what it holds (--column)")
-            reading.refuse(f"{column!r} may hold labels or text: {say}")
+            raise reading.refusal(
+                "%(column)r may hold labels or text: %(say)s", column=column, say=say
+            )
         if role != IGNORE and value is not None:
             parts.put(role, column, value)
     if "id" not in parts.row:
         if reading.id_column:
-            reading.refuse(f"no id in the column {reading.id_column!r}: {_no_id()}")
+            raise reading.refusal(
+                "no id in the column %(id)r: %(what)s",
+                id=reading.id_column,
+                what=_no_id(),
+            )
         parts.row["id"] = reading.line_id(reading.name)
     return record_from(parts.row, KEYS, reading)
 
@@ -412,9 +319,11 @@ class _Reading(Reading):
     def new_id(self, name: str) -> str:
         """Return the id, or refuse it when it is empty or was there before."""
         if self.id_column and name in self.ids:
-            self.refuse(
-                f"id {name!r} is there a second time in the column "
-                f"{self.id_column!r}: {_no_id()}"
+            raise self.refusal(
+                "id %(name)r is used twice in the column %(id)r: %(what)s",
+                name=name,
+                id=self.id_column,
+                what=_no_id(),
             )
         return super().new_id(name)
 
@@ -462,7 +371,9 @@ class _Parts:
         parts = value if isinstance(value, list) else [value]
         if not all(isinstance(part, str | int | float) for part in parts):
             say = worded("leave it out (--column ignore={name})", name=column)
-            self.place.refuse(f"the column {column!r} holds no text here: {say}")
+            raise self.place.refusal(
+                "the column %(name)r holds no text here: %(say)s", name=column, say=say
+            )
         texts = (p if isinstance(p, str) else self._number(column, p) for p in parts)
         return "; ".join(texts)
 
@@ -483,9 +394,11 @@ class _Parts:
             return
         for name in names:
             if not isinstance(name, str | int) or isinstance(name, bool):
-                self.place.refuse(
-                    f"the column {column!r} holds {name!r:.40}, which is no label: "
-                    "write a name, or a list of names"
+                raise self.place.refusal(
+                    "the column %(column)r holds %(value)s, which is no label: "
+                    "write a name, or a list of names",
+                    column=column,
+                    value=f"{name!r:.40}",
                 )
             self.labels.setdefault(str(name), SECONDARY)
 
@@ -494,11 +407,13 @@ class _Parts:
         if word in SAID_YES:
             self.labels[name] = SECONDARY
         elif word in SAID_NO:
-            self.labels[f"not {name}"] = SECONDARY
+            self.labels[f"{NOT} {name}"] = SECONDARY
         elif word not in SAID_NOTHING:
-            self.place.refuse(
-                f"the column {column!r} says {text!r:.40}: write 1 or 0, yes or no, or "
-                "nothing, or take it for a label"
+            raise self.place.refusal(
+                "the column %(column)r holds %(value)s: write 1 or 0, yes or "
+                "no, or nothing, or use it as a label",
+                column=column,
+                value=f"{text!r:.40}",
             )
 
     def _structured(self, column: str, value: Any) -> None:
@@ -509,11 +424,13 @@ class _Parts:
         elif isinstance(value, str) and column == "links":
             parsed = parse_object(f'{{"links": {value}}}', self.place)
             if list(parsed) != ["links"]:
-                self.place.refuse("'links' is to be one JSON list")
+                raise self.place.refusal("'links' is to be one JSON list")
             self.row |= parsed
         elif column in ("fields", "meta"):
             if not isinstance(value, Mapping):
-                self.place.refuse(f"{column!r} is to be an object of name → text")
+                raise self.place.refusal(
+                    "%(column)r is to be an object of name → text", column=column
+                )
             getattr(self, column).update(value)
         elif column == "vector" and not isinstance(value, list):
             self.put(TEXT if isinstance(value, str) else FACT, "vector", value)
@@ -526,10 +443,15 @@ def read_rows(path: Path | str, *, kind: str = "", name: str = "") -> Iterator[R
     return open_rows(path, kind, name=name).read()
 
 
-read_xlsx, read_ris, read_nbib, read_enw, read_bib, read_docx, read_pdf, read_txt = (
+(
+    read_xlsx, read_ris, read_nbib, read_enw, read_endnote_xml, read_bib, read_docx,
+    read_pdf, read_txt,
+) = (
     partial(read_rows, kind=kind)
-    for kind in ("xlsx", "ris", "nbib", "enw", "bib", "docx", "pdf", "txt")
-)
+    for kind in (
+        "xlsx", "ris", "nbib", "enw", "endnote-xml", "bib", "docx", "pdf", "txt",
+    )
+)  # fmt: skip
 
 
 def layout_of(
@@ -546,15 +468,20 @@ def layout_of(
     for typed in (*columns, *(f"{LABEL}={name}" for name in labels)):
         role, equals, column = typed.partition("=")
         if not equals or role not in ROLES:
-            raise Mistake(
-                f"column {typed!r}: write ROLE=COLUMN, as in text=abstract; the roles "
-                f"are {', '.join(ROLES)}"
+            raise refusal(
+                "column %(typed)r: write ROLE=COLUMN, as in text=abstract; the roles "
+                "are %(roles)s",
+                typed=typed,
+                roles=", ".join(ROLES),
             )
         if roles.get(column, role) != role:
-            raise Mistake(
-                f"column {column!r} is both {roles[column]} and {role}: leave one"
-            )
+            raise refusal("column %(name)r has two roles: leave one", name=column)
         roles[column] = role
-    if how.get("header") not in (None, "", YES, NO):
-        raise Mistake(f"header is {how['header']!r}: say yes or no")
+    header = how.get("header") or YES
+    if header not in (YES, NO) and not re.fullmatch("[1-9][0-9]{0,5}", header):
+        raise refusal(
+            "header is %(how)r: say yes or no, or the number of the row that names the "
+            "columns",
+            how=header,
+        )
     return Layout(roles, **{name: v for name, v in how.items() if v is not None})

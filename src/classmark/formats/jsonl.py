@@ -26,7 +26,7 @@ from classmark.corpus.documents import Document
 from classmark.formats.column_names import role_by_name
 from classmark.formats.records import PRIMARY, SECONDARY, Record
 from classmark.formats.text_files import FilePlace, Numbered, lines, write_lines
-from classmark.problems import Mistake
+from classmark.problems import refusal, worded
 
 RESERVED = frozenset(
     {"fields", "primary", "secondary", "meta", "links", "see", "preferences"}
@@ -61,6 +61,7 @@ class Keys:
 
 def record_from(row: Mapping[str, Any], keys: Keys, place: FilePlace) -> Record:
     """Build a record from parsed JSON or a table's row; its id is new to the place."""
+    name = place.new_id(_id(row, keys, place))
     if (key := label_key(row, keys, place)) != keys.labels:
         keys = replace(keys, labels=key)
     vector: tuple[float, ...] = ()
@@ -70,9 +71,11 @@ def record_from(row: Mapping[str, Any], keys: Keys, place: FilePlace) -> Record:
     fields, facts = _fields(row, keys, place)
     meta = _meta(row.get("meta"), place)
     for name in facts.keys() & meta.keys():
-        place.refuse(f"{name!r} is there twice, once under 'meta': leave one")
+        raise place.refusal(
+            "%(name)r is there twice, once under 'meta': leave one", name=name
+        )
     return Record(
-        Document(place.new_id(_id(row, keys, place)), fields),
+        Document(name, fields),
         _labels(row, keys, place),
         meta | facts,
         _links(row.get("links"), place) + _links(row.get("see"), place),
@@ -93,10 +96,11 @@ def label_key(names: Iterable[str], keys: Keys, place: FilePlace) -> str:
         return keys.labels
     sure = len(alike) == 1 and alike[0].lower() != "subject"
     if not sure or keys.labels != LABELS or LABELS in names:
-        place.refuse(
-            f"{alike[0]!r} may hold categories: call what does 'labels', and put what "
-            "is text under 'fields' (in a table: fields.NAME), what is neither under "
-            "'meta'"
+        raise place.refusal(
+            "%(alike)r may hold categories: call what does 'labels', and put "
+            "what is text under 'fields' (in a table: fields.NAME), what is "
+            "neither under 'meta'",
+            alike=alike[0],
         )
     return alike[0]
 
@@ -106,8 +110,13 @@ def _id(row: Mapping[str, Any], keys: Keys, place: FilePlace) -> str:
     if isinstance(name, int) and not isinstance(name, bool):
         return str(name)
     if not isinstance(name, str):
-        place.refuse(
-            f"no id: give every record a string under {keys.id!r}, or name the key"
+        if isinstance(row.get("_id"), str):  # BEIR's name for it
+            raise place.refusal(
+                "no id: it is under '_id': %(remedy)s beir",
+                remedy=worded("give --format (format=)"),
+            )
+        raise place.refusal(
+            "no id: give every record a string under %(id)r", id=keys.id
         )
     return name
 
@@ -120,7 +129,7 @@ def _fields(
     names = keys.fields or [name for name in row if name not in reserved]
     nested = row.get("fields") or {}
     if not isinstance(nested, Mapping):
-        place.refuse("'fields' is to be an object of name → text")
+        raise place.refusal("'fields' is to be an object of name → text")
     fields: dict[str, str] = {}
     facts: dict[str, str] = {}
     for name, value in [*((name, row.get(name)) for name in names), *nested.items()]:
@@ -134,9 +143,11 @@ def _fields(
             (fields if text else facts)[name] = json.dumps(value)
         elif value is not None:
             kind = "a list" if isinstance(value, list) else "an object"
-            place.refuse(
-                f"{name!r} holds {kind}, not text: name the keys that are text "
-                "(fields=), or move it under 'meta'"
+            raise place.refusal(
+                "%(name)r holds %(kind)s, not text: name the keys that are text "
+                "(fields=), or move it under 'meta'",
+                name=name,
+                kind=kind,
             )
     return fields, facts
 
@@ -165,7 +176,9 @@ def _names(value: object, key: str, place: FilePlace) -> list[str]:
     if not isinstance(names, list) or not all(
         isinstance(name, str) and name.strip() for name in names
     ):
-        place.refuse(f"{key!r} is to be a name, a list of names or name → grade")
+        raise place.refusal(
+            "%(key)r is to be a name, a list of names or name → grade", key=key
+        )
     return names
 
 
@@ -173,7 +186,11 @@ def _grade(name: object, value: object, place: FilePlace) -> float:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     grade = float(str(value)) if number else math.nan
     if not math.isfinite(grade) or not str(name).strip():
-        place.refuse(f"label {name!r} has the grade {value!r}: give a finite number")
+        raise place.refusal(
+            "label %(name)r has the grade %(value)r: give a finite number",
+            name=name,
+            value=value,
+        )
     return grade
 
 
@@ -181,11 +198,15 @@ def _meta(value: object, place: FilePlace) -> dict[str, str]:
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        place.refuse("'meta' is to be an object of name → short text")
+        raise place.refusal("'meta' is to be an object of name → short text")
     meta = {}
     for name, fact in value.items():
         if not isinstance(fact, str | bool | int | float):
-            place.refuse(f"meta {name!r} holds {fact!r:.40}: give text or a number")
+            raise place.refusal(
+                "meta %(name)r holds %(fact)s: give text or a number",
+                name=name,
+                fact=f"{fact!r:.40}",
+            )
         meta[str(name)] = fact if isinstance(fact, str) else json.dumps(fact)
     return meta
 
@@ -194,7 +215,9 @@ def _links(value: object, place: FilePlace) -> tuple[tuple[str, str], ...]:
     if value is None:
         return ()
     if not isinstance(value, list):
-        place.refuse("links are to be a list of ids, [id, anchor] or {id, anchor}")
+        raise place.refusal(
+            "links are to be a list of ids, [id, anchor] or {id, anchor}"
+        )
     links = []
     for link in value:
         if isinstance(link, Mapping):
@@ -202,7 +225,7 @@ def _links(value: object, place: FilePlace) -> tuple[tuple[str, str], ...]:
         else:
             pair = [link, ""] if isinstance(link, str) else link
         if not isinstance(pair, list) or [type(part) for part in pair] != [str, str]:
-            place.refuse("a link is to be an id, [id, anchor] or {id, anchor}")
+            raise place.refusal("a link is to be an id, [id, anchor] or {id, anchor}")
         links.append((pair[0], pair[1]))
     return tuple(links)
 
@@ -211,23 +234,30 @@ def _preferences(value: object, place: FilePlace) -> dict[tuple[str, str], float
     if value is None:
         return {}
     if not isinstance(value, list):
-        place.refuse("'preferences' is to be a list of {winner, loser, weight}")
+        raise place.refusal("'preferences' is to be a list of {winner, loser, weight}")
     weights: dict[tuple[str, str], float] = {}
     for entry in value:
         if not isinstance(entry, Mapping) or not entry.keys() <= PREFERENCE:
-            place.refuse(
+            raise place.refusal(
                 "a preference is to be {winner, loser} or {winner, loser, weight}"
             )
         winner, loser = pair = entry.get("winner"), entry.get("loser")
         named = all(isinstance(name, str) and name.strip() for name in pair)
         if not named or winner == loser:
-            place.refuse(f"preference {dict(entry)}: name two different categories")
+            raise place.refusal(
+                "preference %(dict)s: name two different categories",
+                dict=dict(entry),
+            )
         weight = _grade(f"{winner} over {loser}", entry.get("weight", 1.0), place)
         if weight <= 0:
-            place.refuse(f"preference {dict(entry)}: give a weight above 0")
+            raise place.refusal(
+                "preference %(dict)s: give a weight above 0", dict=dict(entry)
+            )
         if (winner, loser) in weights or (loser, winner) in weights:
-            place.refuse(
-                f"preferences: {winner!r} and {loser!r} are compared twice: keep one"
+            raise place.refusal(
+                "preferences: %(winner)r and %(loser)r are compared twice: keep one",
+                winner=winner,
+                loser=loser,
             )
         weights[str(winner), str(loser)] = weight
     return weights
@@ -326,9 +356,11 @@ def parse_object(text: str, place: FilePlace) -> dict[str, Any]:
         if SURROGATE.search(text):
             json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
-        place.refuse(f"not JSON ({error}): give one object per line")
+        raise place.refusal(
+            "not JSON (%(error)s): give one object per line", error=error
+        ) from error
     if not isinstance(value, dict):
-        place.refuse("JSON, but no object: write {…} on each line")
+        raise place.refusal("JSON, but no object: write {…} on each line")
     return value
 
 
@@ -346,6 +378,8 @@ def _line(record: Record) -> str:
         row = mapping_from(record)
         return json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n"
     except ValueError as error:
-        raise Mistake(
-            f"record {record.id!r} cannot be written as JSON: {error}"
+        raise refusal(
+            "record %(id)r cannot be written as JSON: %(error)s",
+            id=record.id,
+            error=error,
         ) from error

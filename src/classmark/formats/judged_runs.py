@@ -1,11 +1,11 @@
 """Topics, judgments and runs of retrieval, told by their names and first lines.
 
 Judgments: TREC's ``query iteration document grade``; ``query document grade``, with a
-header or without; SMART, NPL and BEIR; pairs, ``query winner loser`` on each line of a
-``.pairs`` file or under such a header in CSV, TSV or JSONL.
+header or without; SMART, TIME, LISA, NPL and BEIR; pairs, ``query winner loser`` on
+each line of a ``.pairs`` file or under such a header in CSV, TSV or JSONL.
 
-Topics: TREC, SMART, NPL and BEIR; JSONL; CSV and TSV of ids and queries, with a header
-or without.
+Topics: TREC with tags or in XML, SMART, TIME, LISA, NPL and BEIR; JSONL; CSV and TSV of
+ids and queries, with a header or without; ``id:query`` on each line.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from math import isfinite, nan
 from pathlib import Path
 from typing import Any, TypeGuard
 
 from classmark.corpus.documents import Document
-from classmark.formats import guess_format, read_records, some_of
+from classmark.formats import guess_format, named_format, read_records, some_of
 from classmark.formats.jsonl import read_jsonl
 from classmark.formats.preferences import preference_rows, preferences_in
 from classmark.formats.records import Judgment, Record, Retrieved, gather
@@ -26,21 +27,33 @@ from classmark.formats.tables import delimiter_of, read_delimited, rows
 from classmark.formats.test_collections import (
     read_beir_judgments,
     read_beir_queries,
+    read_colon_topics,
+    read_lisa_judgments,
     read_nfcorpus,
     read_npl_judgments,
     read_run,
     read_smart,
     read_smart_judgments,
+    read_time_judgments,
 )
-from classmark.formats.text_files import Numbered, lines, plain_name
-from classmark.problems import Mistake, UnreadableFile
+from classmark.formats.text_files import EITHER, Numbered, lines, plain_name
+from classmark.problems import Mistake, UnreadableFile, worded
 
 Grades = dict[str, dict[str, float]]
 Pairs = dict[str, list[tuple[str, str]]]
 TABLES = {".csv", ".tsv", ".tab"}
 PAIRS = "pairs"
 PLAIN = {"", ".txt"}
-BEGINNINGS = {"trec-topics": r"\s*<(?i:top)>", "smart": r"\.I\s+\d", "jsonl": r"\s*\{"}
+BEGINNINGS = {
+    "trec-topics": r"\s*<(?i:top)>", "smart": r"\.I\s+\d", "jsonl": r"\s*\{",
+    "time": r"\*FIND\b",
+}  # fmt: skip
+COLON = "id:query"
+TOPICS = (
+    "trec-topics", "trec-xml", "smart", "cranfield", "time", "lisa", "npl", "nfcorpus",
+    "beir-queries", "jsonl", "csv", COLON,
+)  # fmt: skip
+LOOK = 200  # lines by which judgments are told
 PAIR = ("query", "winner", "loser")
 ID_NAMES = ("id", "qid", "query_id", "query-id", "topic", "topic_id", "number", "num")
 
@@ -82,19 +95,37 @@ def judgment_format(path: Path | str) -> str:
     name = plain_name(path).name
     if Path(path).is_dir():
         return "beir"
-    if re.search(r"cranqrel$|qrels\.text$|\.(rel|REL)$", name):
+    if name.endswith("cranqrel"):
         return "smart"
     if name.startswith("rlv-ass"):
         return "npl"
     if ".pairs" in Path(name).suffixes:
         return PAIRS
     first = _first_line(path)
-    return PAIRS if all(name in first for name in PAIR) else "trec"
+    if all(name in first for name in PAIR):
+        return PAIRS
+    return _by_columns(path) if Path(path).is_file() else "trec"
+
+
+def _by_columns(path: Path | str) -> str:
+    """Tell LISA's, TIME's and SMART's judgments from TREC's by their first lines.
+
+    SMART's are ``query document 0 0``, where TREC's have ``query 0 document grade``.
+    """
+    table = [line.split() for _, line in islice(lines(path, EITHER, blank=False), LOOK)]
+    if table and table[0][0] == "Query":
+        return "lisa"
+    widths = {len(row) for row in table}
+    if not all(cell.isdecimal() for row in table for cell in row[:3]):
+        return "trec"
+    if widths == {4} and all({*row[2:]} <= {"0", "0.000000"} for row in table):
+        return "smart" if any(row[1] != "0" for row in table) else "trec"
+    return "trec" if widths <= {3, 4} else "time"
 
 
 def _read_grades(path: Path | str) -> Iterator[Judgment]:
     is_table = plain_name(path).suffix in TABLES
-    return graded_lines(rows(path) if is_table else lines(path, blank=False))
+    return graded_lines(rows(path) if is_table else lines(path, EITHER, blank=False))
 
 
 def graded_lines(file: Numbered[Any]) -> Iterator[Judgment]:
@@ -118,6 +149,8 @@ def graded_lines(file: Numbered[Any]) -> Iterator[Judgment]:
 JUDGMENTS: dict[str, Callable[[Path | str], Iterable[Judgment]]] = {
     "trec": _read_grades,
     "smart": read_smart_judgments,
+    "time": read_time_judgments,
+    "lisa": read_lisa_judgments,
     "npl": read_npl_judgments,
     "beir": read_beir_judgments,
 }
@@ -147,7 +180,7 @@ def _read_pairs(path: Path | str) -> Pairs:
 
 
 def _pair_lines(path: Path | str) -> Iterator[tuple[int, dict[str, str]]]:
-    file = lines(path, blank=False)
+    file = lines(path, EITHER, blank=False)
     for number, line in file:
         if len(row := line.split()) != len(PAIR):
             file.refuse("not 'query winner loser': mend the line")
@@ -161,8 +194,8 @@ def read_topics(
 ) -> dict[str, str]:
     """Read query → text.
 
-    format : a name of ``READERS``, or ``cranfield`` for SMART queries that judgments
-    count 1, 2, 3…; None: told by the file's name and first line.
+    format : a name of ``TOPICS`` (``cranfield``: SMART queries that judgments count 1,
+    2, 3…) or of ``READERS``; None: told by the file's name and first lines.
     fields : which of a topic's fields are its query, as ``title``; all without any.
     """
     name = topics_format(path) if format is None else format
@@ -199,8 +232,24 @@ def topics_format(path: Path | str) -> str:
     for name, begins in BEGINNINGS.items():
         if re.match(begins, first):
             return name
-    is_table = plain.suffix in TABLES or ("\t" in first and plain.suffix in PLAIN)
-    return "csv" if is_table else guess_format(path)
+    if plain.suffix in TABLES or ("\t" in first and plain.suffix in PLAIN):
+        return "csv"
+    likely = _by_lines(path, plain.suffix) or named_format(Path(path), TOPICS)
+    if likely is None:
+        raise Mistake(
+            f"{path}: topics of which format? {worded('give --format (format=)')}, one "
+            f"of {', '.join(TOPICS)}"
+        )
+    return likely
+
+
+def _by_lines(path: Path | str, suffix: str) -> str | None:
+    """Tell XML by its first element, and queries behind their ids and a colon."""
+    some = [line for _, line in islice(lines(path, EITHER, blank=False), LOOK)]
+    if re.search(r"<topics?\b", "\n".join(some)):
+        return "trec-xml"
+    has_ids = some and all(re.match(r"\s*[\w.-]+\s*:\s*\S", line) for line in some)
+    return COLON if has_ids and suffix in PLAIN else None
 
 
 def _topics(path: Path | str, name: str) -> Iterable[Record]:
@@ -208,6 +257,8 @@ def _topics(path: Path | str, name: str) -> Iterable[Record]:
         return read_smart(path, ordinal=True)
     if name == "jsonl":
         return _json_topics(path)
+    if name == COLON:
+        return read_colon_topics(path)
     return _table_topics(path) if name == "csv" else read_records(path, name)
 
 
@@ -243,5 +294,4 @@ def _two_columns(path: Path | str) -> Iterator[Record]:
 
 
 def _first_line(path: Path | str) -> str:
-    found = (line for _, line in lines(path, "latin-1", blank=False))
-    return next(found, "").removeprefix("\xef\xbb\xbf")
+    return next((line for _, line in lines(path, "latin-1", blank=False)), "")

@@ -10,14 +10,27 @@ import io
 import zipfile
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import date, datetime, time
+from itertools import islice
 from typing import Any
 from xml.etree.ElementTree import ParseError
 
 from classmark.formats.archive import ArchiveFile
-from classmark.formats.rows import Layout, Reading, Row, named_rows
+from classmark.formats.rows import (
+    SAMPLE,
+    YES,
+    Layout,
+    NumberedCells,
+    Reading,
+    Row,
+    named_rows,
+    rows_above,
+)
 from classmark.formats.text_files import CHUNK, LIMITS, safe_xml, whole_text
-from classmark.problems import MissingExtra
+from classmark.language import _
+from classmark.problems import MissingExtra, Mistake
 from classmark.progress import remark
 
 MOST = 64 << 20  # bytes of one such file
@@ -26,6 +39,7 @@ RATIO = 200  # how many times larger that may be than the file, beyond a MiB
 OLD = b"\xd0\xcf\x11\xe0"  # how files of Office before 2007 begin
 WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 TITLE = "{http://purl.org/dc/elements/1.1/}title"
+ENDINGS = (".txt", ".docx", ".pdf")  # that the id of a document goes without
 BREAKS = {f"{WORD}tab": "\t", f"{WORD}br": "\n", f"{WORD}cr": "\n"}
 
 
@@ -36,7 +50,9 @@ def whole_bytes(entry: ArchiveFile, reading: Reading) -> io.BytesIO:
         while chunk := stream.read(CHUNK):
             content += chunk
             if len(content) > MOST:
-                reading.refuse(f"larger than {MOST >> 20} MiB: part it")
+                raise reading.refusal(
+                    "larger than %(what)s MiB: split it", what=MOST >> 20
+                )
     return io.BytesIO(bytes(content))
 
 
@@ -44,21 +60,67 @@ def _archive(content: io.BytesIO, what: str, reading: Reading) -> zipfile.ZipFil
     """Open a file that is a zip archive, unless it would grow too far."""
     size = len(content.getbuffer())
     if content.getvalue().startswith(OLD):
-        reading.refuse(f"of an old Office program: save it anew as {what}")
+        raise reading.refusal(
+            "from an old Office program: save it as %(what)s", what=what
+        )
     try:
         archive = zipfile.ZipFile(content)
     except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError) as error:
-        reading.refuse(f"no {what} file ({error}): save it anew, or choose another")
+        raise reading.refusal(
+            "not a readable %(what)s file (%(error)s): save it again, or "
+            "choose another",
+            what=what,
+            error=error,
+        ) from error
     total = sum(info.file_size for info in archive.infolist())
     if total > min(UNPACKED, max(1 << 20, RATIO * size)):
-        reading.refuse("it would grow too far when it is unpacked: do not trust it")
+        raise reading.refusal(
+            "it would grow too far when it is unpacked: do not trust it"
+        )
     return archive
 
 
 def spreadsheet_rows(
     entry: ArchiveFile, layout: Layout, reading: Reading
 ) -> Iterator[Row]:
-    """Yield the rows of the first sheet of an .xlsx file that has some."""
+    """Yield the rows of one sheet of an .xlsx file."""
+    with _workbook(entry, reading) as book:
+        names = [sheet.title for sheet in book.worksheets]
+        reading.sheets = names
+        if layout.sheet not in names:
+            raise reading.refusal(
+                "there is no sheet %(sheet)r: choose one of %(all)s",
+                sheet=layout.sheet,
+                all=", ".join(names),
+            )
+        if others := names[names.index(layout.sheet) + 1 :]:
+            remark(
+                f"{reading.name}: the sheet {layout.sheet!r} was read, not "
+                f"{', '.join(others)}"
+            )
+        yield from named_rows(_sheet_rows(book[layout.sheet], layout), layout, reading)
+
+
+def fitted_sheet(entry: ArchiveFile, layout: Layout) -> Layout:
+    """The layout with a sheet, the first that has rows, and its row of columns."""
+    reading = Reading(entry.where, entry.name)
+    with _workbook(entry, reading) as book:
+        for sheet in book.worksheets:
+            rows = list(islice(_sheet_cells(sheet), SAMPLE))
+            if rows and layout.sheet in ("", sheet.title):
+                width = max(len(cells) for _, cells in rows)
+                even = [(n, cells + [""] * (width - len(cells))) for n, cells in rows]
+                header = str(rows[above][0]) if (above := rows_above(even)) else YES
+                layout = replace(layout, header=layout.header or header)
+                return replace(layout, sheet=sheet.title)
+    if not layout.sheet:
+        raise reading.refusal("every sheet of it is empty: choose another file")
+    return layout  # of a sheet without rows, or of none: whoever reads it says so
+
+
+@contextmanager
+def _workbook(entry: ArchiveFile, reading: Reading) -> Iterator[Any]:
+    """Open an .xlsx file; what goes wrong within with it is told."""
     try:
         from openpyxl import load_workbook
     except ImportError as error:
@@ -68,38 +130,31 @@ def spreadsheet_rows(
     broken = (zipfile.BadZipFile, KeyError, ValueError, TypeError, ParseError)
     try:
         content.seek(0)
-        book = load_workbook(content, read_only=True, data_only=True)
-        for number, sheet in enumerate(book.worksheets):
-            sheet.reset_dimensions()  # what the file says of them may be wrong
-            cells = _sheet_cells(sheet)
-            first = next(cells, None)
-            if first is not None:
-                others = [s.title for s in book.worksheets[number + 1 :]]
-                if others:
-                    remark(
-                        f"{reading.name}: the sheet {sheet.title!r} was read, not "
-                        f"{', '.join(others)}"
-                    )
-                yield from named_rows(_after(first, cells), layout, reading)
-                return
+        yield load_workbook(content, read_only=True, data_only=True)
+    except Mistake:
+        raise
     except broken as error:
         reason = " ".join(str(error).split()[:20])
-        reading.refuse(
-            f"no spreadsheet that can be read ({reason}): save it anew as .xlsx, or as "
-            "CSV"
-        )
-    reading.refuse("every sheet of it is empty: choose another file")
+        raise reading.refusal(
+            "no spreadsheet that can be read (%(reason)s): save it anew as .xlsx, or "
+            "as CSV",
+            reason=reason,
+        ) from error
 
 
-def _after(first: Any, rest: Iterator[Any]) -> Iterator[Any]:
-    yield first
-    width = len(first[1])
-    for number, cells in rest:
-        yield number, cells + [""] * (width - len(cells))
+def _sheet_rows(sheet: Any, layout: Layout) -> Iterator[NumberedCells]:
+    """The rows of a sheet, from the one that names the columns; as wide as that."""
+    header = int(layout.header) if layout.header.isdecimal() else 0
+    width = 0
+    for number, cells in _sheet_cells(sheet):
+        if number >= header:
+            width = width or len(cells)
+            yield number, cells + [""] * (width - len(cells))
 
 
-def _sheet_cells(sheet: Any) -> Iterator[tuple[int, list[str]]]:
+def _sheet_cells(sheet: Any) -> Iterator[NumberedCells]:
     """Yield (number, cells) of rows that are not empty; empty cells at the end go."""
+    sheet.reset_dimensions()  # what the file says of them may be wrong
     for number, values in enumerate(sheet.iter_rows(values_only=True), 1):
         cells = [_cell(value) for value in values]
         while cells and not cells[-1]:
@@ -137,7 +192,9 @@ def word_rows(entry: ArchiveFile, _: Layout, reading: Reading) -> Iterator[Row]:
             if "docProps/core.xml" in archive.namelist():
                 facts = archive.read("docProps/core.xml")
         except (KeyError, zipfile.BadZipFile, zlib.error, RuntimeError) as error:
-            reading.refuse(f"no Word file ({error}): save it anew as .docx")
+            raise reading.refusal(
+                "not a readable Word file (%(error)s): save it as .docx", error=error
+            ) from error
     root = safe_xml(entry.where, body)
     paragraphs = (
         "".join(
@@ -166,11 +223,13 @@ def pdf_rows(entry: ArchiveFile, _: Layout, reading: Reading) -> Iterator[Row]:
     try:
         file = PdfReader(content)
         if file.is_encrypted and not file.decrypt(""):
-            reading.refuse("it has a password: save it without one")
+            raise reading.refusal("it has a password: save it without one")
         text = "\n".join(page.extract_text() for page in file.pages).strip()
         title = str((file.metadata and file.metadata.title) or "")
     except broken as error:
-        reading.refuse(f"no PDF file that can be read ({error}): save it anew")
+        raise reading.refusal(
+            "not a readable PDF file (%(error)s): save it again", error=error
+        ) from error
     yield from _document(entry, reading, title, text)
 
 
@@ -188,13 +247,13 @@ def _document(
     reading.line = None
     if not text.strip():
         reading.leave_out(
-            "there is no text in it: if it is a scan, have the letters recognised "
-            "first (OCR)"
+            _("it contains no text: if it is a scan, run text recognition (OCR) first")
         )
         return
     name = reading.name or entry.name
     folder = name.rpartition("/")[0]
-    row: dict[str, Any] = {"id": name.removesuffix(".txt")}
+    stem = name.rpartition(".")[0] if name.lower().endswith(ENDINGS) else name
+    row: dict[str, Any] = {"id": name if stem in reading.ids else stem}
     row |= {"title": title} if title.strip() else {}
     row["text"] = text
     yield row | ({"labels": [folder]} if folder else {})

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from classmark.formats.jsonl import json_lines
 from classmark.formats.tables import dictionaries, write_rows
 from classmark.formats.text_files import FilePlace, Numbered, plain_name, write_lines
-from classmark.problems import Mistake
+from classmark.problems import refusal
 
 COLUMNS = ("document", "winner", "loser", "weight")
 MARK = ".preferences"
@@ -69,9 +69,15 @@ def preferences_in(
             ((loser, winner), "its contrary"),
         ):
             if (subject, *pair) in seen:
-                rows.refuse(
-                    f"{columns[0]} {subject!r}, {winner!r} over {loser!r}: {wording} "
-                    f"is on line {seen[subject, *pair]} already: keep one"
+                raise rows.refusal(
+                    "%(columns)s %(subject)r, %(winner)r over %(loser)r: "
+                    "%(wording)s is on line %(seen)s already: keep one",
+                    columns=columns[0],
+                    subject=subject,
+                    winner=winner,
+                    loser=loser,
+                    wording=wording,
+                    seen=seen[subject, *pair],
                 )
         seen[subject, winner, loser] = number
         yield number, preference
@@ -104,7 +110,10 @@ def write_preferences(
 
 def _checked(preference: Preference) -> Preference:
     if not (math.isfinite(preference.weight) and preference.weight > 0):
-        raise Mistake(f"{preference}: its weight is to be a number above 0")
+        raise refusal(
+            "%(preference)s: its weight is to be a number above 0",
+            preference=preference,
+        )
     return preference
 
 
@@ -114,8 +123,9 @@ def _kind(path: Path | str) -> str:
         return ".jsonl"
     if suffix in {".csv", ".tsv", ".tab"}:
         return suffix
-    raise Mistake(
-        f"{path}: the suffix names no format of preferences: use .csv, .tsv or .jsonl"
+    raise refusal(
+        "%(path)s: the suffix names no format of preferences: use .csv, .tsv or .jsonl",
+        path=path,
     )
 
 
@@ -126,15 +136,21 @@ def _preference(
     missing = [name for name in columns[:3] if name not in row]
     if unknown or missing:
         weight = ", and weight if you like" if len(columns) > 3 else ""
-        place.refuse(
-            f"{'no' if missing else 'unknown'} {(missing or unknown)[0]!r}: give "
-            f"{', '.join(columns[:3])}{weight}"
+        raise place.refusal(
+            "%(what)s %(what2)r: give %(names)s%(weight)s",
+            what="no" if missing else "unknown",
+            what2=(missing or unknown)[0],
+            names=", ".join(columns[:3]),
+            weight=weight,
         )
     subject, winner, loser = (_name(row[name], name, place) for name in columns[:3])
     if winner == loser:
-        place.refuse(
-            f"{columns[0]} {subject!r}: {winner!r} cannot be above itself: remove the "
-            "line"
+        raise place.refusal(
+            "%(columns)s %(subject)r: %(winner)r cannot be above itself: remove "
+            "the line",
+            columns=columns[0],
+            subject=subject,
+            winner=winner,
         )
     return Preference(subject, winner, loser, _weight(row.get("weight"), place))
 
@@ -143,7 +159,11 @@ def _name(value: object, column: str, place: FilePlace) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str) or not value.strip():
-        place.refuse(f"{column!r} holds {value!r:.40}: give a name")
+        raise place.refusal(
+            "%(column)r holds %(value)s: give a name",
+            column=column,
+            value=f"{value!r:.40}",
+        )
     return value
 
 
@@ -152,5 +172,7 @@ def _weight(value: object, place: FilePlace) -> float:
         return 1.0
     weight = place.finite("" if isinstance(value, bool) else value, "the weight")
     if weight <= 0:
-        place.refuse(f"the weight is {value!r}: give a number above 0, or none")
+        raise place.refusal(
+            "the weight is %(value)r: give a number above 0, or none", value=value
+        )
     return weight

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
+from types import MappingProxyType
 from typing import NamedTuple
 
 from classmark.arrays import Rows, stack
 from classmark.corpus.documents import Document
-from classmark.problems import Mistake
+from classmark.language import whole
+from classmark.problems import refusal
 
 PRIMARY, SECONDARY = 2.0, 1.0
 THRESHOLD = "threshold"  # the word for it in a preference, in a category's place
@@ -24,7 +26,8 @@ class Record:
     links : (target id, anchor text) pairs;
     preferences : (winner, loser) → weight, what the labels do not say; one of the two
         may be ``THRESHOLD``;
-    vector : what it means, as numbers that the file's writer has made; empty: none.
+    vector : what it means, as numbers that the file's writer has made; empty: none;
+    by_name : whether labels are what categories are called, not their ids.
     """
 
     document: Document
@@ -33,6 +36,7 @@ class Record:
     links: tuple[tuple[str, str], ...] = ()
     preferences: Mapping[tuple[str, str], float] = field(default_factory=dict)
     vector: tuple[float, ...] = ()
+    by_name: bool = False
 
     @property
     def id(self) -> str:
@@ -41,11 +45,16 @@ class Record:
 
 
 class Reference(NamedTuple):
-    """A document to be cited;  note : why it is in the list."""
+    """A document to be cited.
+
+    note : why it is in the list;  facts : what else is known of it, by column;
+    ``included`` is "1" or "0" where that was decided.
+    """
 
     id: str
     title: str = ""
     note: str = ""
+    facts: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +81,17 @@ class Examples:
         for name in ("labels", "qids", "comments"):
             length = len(getattr(self, name))
             if length != len(self.rows) and (length or name == "labels"):
-                raise Mistake(f"{name}: {length} for {len(self.rows)} rows")
+                raise refusal(
+                    "%(name)s: %(length)s for %(n)s rows",
+                    name=name,
+                    length=length,
+                    n=whole(len(self.rows)),
+                )
         if self.feature_names and len(self.feature_names) != self.rows.width:
-            raise Mistake(
-                f"feature_names: {len(self.feature_names)} for "
-                f"{self.rows.width} columns"
+            raise refusal(
+                "feature_names: %(n)s for %(width)s columns",
+                n=whole(len(self.feature_names)),
+                width=self.rows.width,
             )
 
     def __len__(self) -> int:
@@ -128,8 +143,12 @@ def gather(rows: Iterable[Judgment | Retrieved]) -> dict[str, dict[str, float]]:
     for query, document, number, *_ in rows:
         numbers = gathered.setdefault(query, {})
         if numbers.setdefault(document, number) != number:
-            raise Mistake(
-                f"query {query!r}, document {document!r}: both {numbers[document]} and "
-                f"{number}: leave one"
+            raise refusal(
+                "query %(query)r, document %(document)r: both %(numbers)s and "
+                "%(number)s: leave one",
+                query=query,
+                document=document,
+                numbers=numbers[document],
+                number=number,
             )
     return gathered

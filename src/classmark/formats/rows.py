@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from itertools import islice
@@ -22,21 +22,23 @@ from classmark.formats.text_files import (
     lines_of,
     plain_name,
 )
-from classmark.problems import Mistake, UnreadableFile
+from classmark.language import N_, _, whole
+from classmark.problems import UnreadableFile, refusal
 
 Row = Mapping[str, Any]
+NumberedCells = tuple[int, list[str]]
 YES, NO = "yes", "no"
-DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
+DELIMITERS = {N_("comma"): ",", N_("semicolon"): ";", N_("tab"): "\t", N_("bar"): "|"}
 ENCODINGS = {  # those that people choose from; any other that Python knows is read
     "utf-8": "UTF-8",
-    "cp1252": "Western European (Windows)",
-    "latin-1": "Western European (Latin-1)",
-    "cp1250": "Central European (Windows)",
-    "iso8859-2": "Central European (Latin-2)",
-    "cp1251": "Cyrillic (Windows)",
-    "koi8-r": "Cyrillic (KOI8-R)",
-    "cp1253": "Greek (Windows)",
-    "cp1254": "Turkish (Windows)",
+    "cp1252": N_("Western European (Windows)"),
+    "latin-1": N_("Western European (Latin-1)"),
+    "cp1250": N_("Central European (Windows)"),
+    "iso8859-2": N_("Central European (Latin-2)"),
+    "cp1251": N_("Cyrillic (Windows)"),
+    "koi8-r": N_("Cyrillic (KOI8-R)"),
+    "cp1253": N_("Greek (Windows)"),
+    "cp1254": N_("Turkish (Windows)"),
     "mac-roman": "Western European (old Macintosh)",
     "utf-16": "UTF-16",
     "gb18030": "Chinese (GB 18030)",
@@ -47,6 +49,7 @@ ENCODINGS = {  # those that people choose from; any other that Python knows is r
 NOT_IN_CP1252 = b"\x81\x8d\x8f\x90\x9d"
 SAMPLE = 200  # rows, or lines, that guesses rest on
 SHOWN = 10  # rows that are left out, by line and reason
+NEARLY_ALL, MOST_ABOVE = 0.8, 20  # of the rows; rows above those with columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +58,10 @@ class Layout:
 
     columns : column → its role (``column_names.ROLES``);  encoding : of its text;
     delimiter : between cells;  header : whether the first row names the columns, "yes"
-    or "no";  separator : between labels in one cell, "none" where there is one label;
-    skip : whether rows that cannot be read are left out, else the file is refused.
+    or "no", or the number of the row that does, what is above it is not read;
+    separator : between labels in one cell, "none" where there is one label;  skip :
+    whether rows that cannot be read, or have no text, are left out, else the former
+    refuse the file;  sheet : of a spreadsheet.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -65,22 +70,25 @@ class Layout:
     header: str = ""
     separator: str = ""
     skip: bool = False
+    sheet: str = ""
 
 
 class LeftOut:
-    """The rows of a file that are not read.
+    """The rows of a file that are not read, or hold no text.
 
-    count : how many could not be read;  first : line and reason of some;  blank : how
-    many rows were empty.
+    skips : whether reading goes on after a row that cannot be read;  count : how many
+    could not be read;  first : line and reason of some;  blank : how many rows were
+    empty;  textless : places of those without title and text.
     """
 
-    def __init__(self) -> None:
-        self.count, self.blank = 0, 0
+    def __init__(self, *, skips: bool = True) -> None:
+        self.skips, self.count, self.blank = skips, 0, 0
         self.first: list[str] = []
+        self.textless: list[str] = []
 
     def clear(self) -> None:
         """Begin anew."""
-        self.__init__()  # type: ignore[misc]
+        self.__init__(skips=self.skips)  # type: ignore[misc]
 
     def add(self, where: str, problem: str) -> None:
         """Count a row that cannot be read."""
@@ -94,7 +102,8 @@ class Reading(FilePlace):
 
     name : as its sender called it;  left_out : where rows go that cannot be read; where
     it is None, the first one ends the reading;  columns : those that the file names
-    before its rows.
+    before its rows;  sheets : of a spreadsheet;  is_member : whether the file is one of
+    several, so that its name belongs to every place.
     """
 
     def __init__(
@@ -107,13 +116,27 @@ class Reading(FilePlace):
         super().__init__(path, None, ids)
         self.name, self.left_out = name, left_out
         self.columns: list[str] = []
+        self.sheets: list[str] = []
+        self.is_member = False
+
+    @property
+    def place(self) -> str:
+        """Where a row is, for those who know the name of the file."""
+        if self.line is None:
+            return self.name
+        line = f"line {self.line}"
+        return f"{self.name}, {line}" if self.is_member else line
 
     def leave_out(self, problem: str) -> None:
         """Leave the row out, or refuse the file."""
-        if self.left_out is None:
+        if self.left_out is None or not self.left_out.skips:
             self.refuse(problem)
-        where = self.name if self.line is None else f"line {self.line}"
-        self.left_out.add(where, problem)
+        self.left_out.add(self.place, problem)
+
+    def note_textless(self) -> None:
+        """Tell of a row that has neither title nor text."""
+        if self.left_out is not None:
+            self.left_out.textless.append(self.place)
 
     def leave_blank_out(self) -> None:
         """Pass over an empty row."""
@@ -127,7 +150,8 @@ class RowSource(NamedTuple):
     function : module of this folder and name;  endings : of its files;  reads : what
     users are told;  encoded : whether its text may have any encoding;  delimited :
     whether cells are separated;  typed :
-    whether a string is text unless its name says otherwise, as in JSON.
+    whether a string is text unless its name says otherwise, as in JSON;  fits : the
+    function that chooses a sheet and its row of column names.
     """
 
     function: str
@@ -136,13 +160,18 @@ class RowSource(NamedTuple):
     encoded: bool = False
     delimited: bool = False
     typed: bool = False
+    fits: str = ""
 
     def load(self) -> Callable[[ArchiveFile, Layout, Reading], Iterator[Row]]:
         """Import the reader; heavy packages wait until then."""
-        module, _, name = self.function.partition(".")
         reader: Callable[[ArchiveFile, Layout, Reading], Iterator[Row]]
-        reader = getattr(import_module(f"classmark.formats.{module}"), name)
+        reader = _loaded(self.function)
         return reader
+
+
+def _loaded(function: str) -> Any:
+    module, _, name = function.partition(".")
+    return getattr(import_module(f"classmark.formats.{module}"), name)
 
 
 SOURCES = {
@@ -154,7 +183,10 @@ SOURCES = {
         "rows.json_rows", ".jsonl .ndjson", "one JSON object on each line",
         encoded=True, typed=True,
     ),
-    "xlsx": RowSource("office.spreadsheet_rows", ".xlsx", "spreadsheets of Excel"),
+    "xlsx": RowSource(
+        "office.spreadsheet_rows", ".xlsx", "spreadsheets of Excel",
+        fits="office.fitted_sheet",
+    ),
     "ris": RowSource(
         "citations.ris_rows", ".ris", "references: RIS", encoded=True
     ),
@@ -164,6 +196,7 @@ SOURCES = {
     "enw": RowSource(
         "citations.refer_rows", ".enw", "references: EndNote", encoded=True
     ),
+    "endnote-xml": RowSource("citations.endnote_rows", "", "references: EndNote XML"),
     "bib": RowSource(
         "citations.bibtex_rows", ".bib", "references: BibTeX", encoded=True
     ),
@@ -207,6 +240,8 @@ def fitted(entry: ArchiveFile, kind: str, layout: Layout) -> Layout:
         delimiter = layout.delimiter or likely_delimiter(lines, entry.name)
         header = layout.header or likely_header(lines, delimiter)
         layout = replace(layout, delimiter=delimiter, header=header)
+    if source.fits and not (layout.sheet and layout.header):
+        layout = _loaded(source.fits)(entry, layout)
     return layout
 
 
@@ -246,13 +281,39 @@ def _first_lines(entry: ArchiveFile, encoding: str) -> list[str]:
         return [line for _, line in islice(numbered, SAMPLE)]
 
 
-def _cells(lines: Iterable[str], delimiter: str) -> list[list[str]]:
+def _cells(lines: Iterable[str], delimiter: str) -> list[NumberedCells]:
     """Cells of the first lines, not strictly read: the last row may be cut off."""
+    rows: list[NumberedCells] = []
     try:
-        rows = [row for row in csv.reader(lines, delimiter=delimiter) if row]
+        reader, line = csv.reader(lines, delimiter=delimiter), 1
+        for row in reader:
+            rows += [(line, row)] if row else []
+            line = reader.line_num + 1
     except csv.Error:
         return []
     return rows[:-1] if len(rows) > 2 else rows
+
+
+def rows_above(rows: Sequence[NumberedCells]) -> int:
+    """How many of the first rows stand above those that name and hold the columns.
+
+    A row of which one cell at most says something does, unless that names a column, if
+    nearly all below them have as many cells as the first that says more.
+
+    >>> rows_above([(1, ["Loans of 1931"]), (3, ["id", "title"]), (4, ["7", "Wax"])])
+    1
+    """
+    few = enumerate(rows[: MOST_ABOVE + 1])
+    above = next((at for at, (_, row) in few if _says(row) > 1), 0)
+    if any(role_by_name(cell) for _, row in rows[:above] for cell in row):
+        return 0
+    below = [len(row) for _, row in rows[above:]]
+    alike = sum(width == below[0] for width in below)
+    return above if above and alike >= NEARLY_ALL * len(below) else 0
+
+
+def _says(row: Sequence[str]) -> int:
+    return sum(bool(cell.strip()) for cell in row)
 
 
 def likely_delimiter(lines: list[str], name: str) -> str:
@@ -265,21 +326,26 @@ def likely_delimiter(lines: list[str], name: str) -> str:
     best, most = usual, (0.0, 0)
     for delimiter in (usual, *(d for d in DELIMITERS.values() if d != usual)):
         rows = _cells(lines, delimiter)
-        if not rows or len(rows[0]) < 2:
+        width = len(rows[rows_above(rows)][1]) if rows else 0
+        if width < 2:
             continue
-        width = len(rows[0])
-        alike = sum(len(row) == width for row in rows) / len(rows)
+        alike = sum(len(row) == width for _, row in rows) / len(rows)
         if (round(alike, 1), width) > most:
             best, most = delimiter, (round(alike, 1), width)
     return best
 
 
 def likely_header(lines: list[str], delimiter: str) -> str:
-    """Whether the first row names columns: none is a number, long, or there again."""
+    """Whether the first row names columns: none is a number, long, or there again.
+
+    Where rows stand above it, its number.
+    """
     rows = _cells(lines, delimiter)
     if not rows:
         return YES
-    first = [cell.strip() for cell in rows[0]]
+    if above := rows_above(rows):
+        return str(rows[above][0])
+    first = [cell.strip() for cell in rows[0][1]]
     if any(role_by_name(cell) is not None for cell in first):
         return YES
     named = [cell for cell in first if cell]
@@ -312,9 +378,11 @@ def delimited_rows(
 ) -> Iterator[Row]:
     """Yield the rows of a CSV or TSV file; empty cells are left out."""
     if len(layout.delimiter) != 1 or layout.delimiter in '"\r\n':
-        raise Mistake(
-            f"the separator {layout.delimiter!r} is no single sign: choose one of "
-            f"{', '.join(DELIMITERS)}"
+        raise refusal(
+            "the separator %(delimiter)r is no single sign: choose one of "
+            "%(delimiters)s",
+            delimiter=layout.delimiter,
+            delimiters=", ".join(DELIMITERS),
         )
     with entry.open() as stream:
         texts = lines_of(stream, entry.where, layout.encoding, LIMITS)
@@ -323,11 +391,13 @@ def delimited_rows(
 
 
 def named_rows(
-    numbered: Iterable[tuple[int, list[str]]], layout: Layout, reading: Reading
+    numbered: Iterable[NumberedCells], layout: Layout, reading: Reading
 ) -> Iterator[Row]:
     """Yield column → cell of rows of cells, the first of which may name the columns."""
     names: list[str] = []
-    for number, cells in numbered:
+    header = int(layout.header) if layout.header.isdecimal() else 0
+    below = ((number, cells) for number, cells in numbered if number >= header)
+    for number, cells in below:
         reading.line = number
         if not names:
             names = column_names(cells if layout.header != NO else [""] * len(cells))
@@ -340,16 +410,29 @@ def named_rows(
             reading.leave_blank_out()
         elif len(cells) != len(names):
             reading.leave_out(
-                f"{len(cells)} cells under {len(names)} columns: put cells that hold "
-                f"{_called(layout.delimiter)} in double quotes, or choose another "
-                "separator"
+                _(
+                    "%(n)s cells under %(n2)s columns: %(remedy)s",
+                    n=whole(len(cells)),
+                    n2=whole(len(names)),
+                    remedy=_fewer(layout),
+                )
             )
         else:
             pairs = zip(names, cells, strict=True)
             yield {name: cell for name, cell in pairs if cell}
     if not names:
-        reading.line = 1
-        reading.refuse("empty: the first row is to name the columns")
+        reading.line = header or 1
+        raise reading.refusal("empty: a row is to name the columns")
+
+
+def _fewer(layout: Layout) -> str:
+    """What to do about a row that has more cells than there are columns."""
+    if not layout.delimiter:
+        return _("name every column, or choose the row that names them")
+    return _(
+        "put cells that hold %(called)s in double quotes, or choose another separator",
+        called=_called(layout.delimiter),
+    )
 
 
 def _called(delimiter: str) -> str:

@@ -45,7 +45,8 @@ from classmark.formats.text_files import (
     replacing,
     writing,
 )
-from classmark.problems import MissingExtra, Mistake
+from classmark.language import whole
+from classmark.problems import MissingExtra, refusal
 
 
 class Columns(NamedTuple):
@@ -60,15 +61,19 @@ class Columns(NamedTuple):
         if meta:
             lost |= record.meta.keys() - set(self.meta)
         if lost:
-            raise Mistake(
-                f"record {record.id!r} has {sorted(lost)}, which the first record has "
-                "not: give the records as a list, or write JSONL"
+            raise refusal(
+                "record %(id)r has %(sorted)s, which the first record has not: give "
+                "the records as a list, or write JSONL",
+                id=record.id,
+                sorted=sorted(lost),
             )
         for name in ("preferences", "vector"):
             if getattr(record, name):
-                raise Mistake(
-                    f"record {record.id!r} has {name}, which a table of documents does "
-                    "not hold: write JSONL, or write them to a file of their own"
+                raise refusal(
+                    "record %(id)r has %(name)s, which a table of documents does not "
+                    "hold: write JSONL, or write them to a file of their own",
+                    id=record.id,
+                    name=name,
                 )
 
 
@@ -129,9 +134,10 @@ def cells_in(
             try:
                 row = next(reader, None)
             except csv.Error as error:
-                FilePlace(path, start).refuse(
-                    f"not a row ({error}): close quotes, double those inside"
-                )
+                raise FilePlace(path, start).refusal(
+                    "not a row (%(error)s): close quotes, double those inside",
+                    error=error,
+                ) from error
             finally:
                 csv.field_size_limit(before)
         if row:
@@ -151,18 +157,21 @@ def _dictionaries(table: Numbered[list[str]]) -> Iterator[tuple[int, dict[str, s
         if not header:
             header = [name.strip() for name in row]
             if len(set(header)) < len(header) or "" in header:
-                table.refuse(
-                    "a column has no name, or two the same: mend the first row"
+                raise table.refusal(
+                    "a column has no name, or two have the same: correct the first row"
                 )
         elif len(row) == len(header):
             yield number, dict(zip(header, row, strict=True))
         else:
-            table.refuse(
-                f"{len(row)} cells under {len(header)} columns: quote cells that hold "
-                "the delimiter"
+            raise table.refusal(
+                "%(n)s cells under %(n2)s columns: quote cells that hold the delimiter",
+                n=whole(len(row)),
+                n2=whole(len(header)),
             )
     if not header:
-        FilePlace(table.path, 1).refuse("empty: the first row is to name the columns")
+        raise FilePlace(table.path, 1).refusal(
+            "empty: the first row is to name the columns"
+        )
 
 
 def read_delimited(
@@ -179,7 +188,10 @@ def read_delimited(
     table = dictionaries(path, delimiter, encoding)
     for _, row in table:
         if id_column not in row:
-            table.refuse(f"no column {id_column!r}: add it, or name it (id_column=)")
+            raise table.refusal(
+                "no column %(id_column)r: add it, or name it (id_column=)",
+                id_column=id_column,
+            )
         typed: dict[str, object] = {id_column: row.pop(id_column)}
         columns = {label_column: label_key(row, keys, table), "primary": "primary"}
         for key, column in columns.items():
@@ -189,7 +201,7 @@ def read_delimited(
         if links := row.pop("links", ""):
             parsed = parse_object(f'{{"links": {links}}}', table)
             if list(parsed) != ["links"]:
-                table.refuse("'links' is to be one JSON list")
+                raise table.refusal("'links' is to be one JSON list")
             typed |= parsed
         facts = {name: row.pop(name) for name in list(row) if name.startswith(META)}
         typed["meta"] = {
@@ -217,7 +229,7 @@ def write_delimited(
     columns, stream = columns_of(records)
     for name in (*columns.fields, *columns.meta):
         if name != name.strip() or not name:
-            raise Mistake(f"{name!r} cannot name a column: write JSONL")
+            raise refusal("%(name)r cannot name a column: write JSONL", name=name)
     header = ["id", "primary", "labels"]
     for name in columns.fields:
         clash = is_taken(name) or name.startswith((META, FIELDS))
@@ -255,14 +267,19 @@ def _cells(record: Record, columns: Columns, separator: str) -> list[str]:
     columns.check(record, meta=True)
     for name, grade in record.labels.items():
         if separator in name or name != name.strip() or not name:
-            raise Mistake(
-                f"record {record.id!r}: label {name!r} cannot stand between "
-                f"{separator!r}: choose another label_separator"
+            raise refusal(
+                "record %(id)r: label %(name)r cannot stand between %(separator)r: "
+                "choose another label_separator",
+                id=record.id,
+                name=name,
+                separator=separator,
             )
         if grade not in (PRIMARY, SECONDARY):
-            raise Mistake(
-                f"record {record.id!r}: a table holds grades 1 and 2, not {grade}: "
-                "write JSONL"
+            raise refusal(
+                "record %(id)r: a table holds grades 1 and 2, not %(grade)s: write "
+                "JSONL",
+                id=record.id,
+                grade=grade,
             )
     fields, meta = record.document.fields, record.meta
     return [
@@ -309,7 +326,9 @@ def parquet_file(source: Path | BinaryIO, name: str) -> Iterator[Any]:
         with parquet.ParquetFile(source) as file:
             yield file
     except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
-        FilePlace(name).refuse(f"no Parquet file ({error}): write it again")
+        raise FilePlace(name).refusal(
+            "no Parquet file (%(error)s): write it again", error=error
+        ) from error
 
 
 def rows_in(

@@ -14,11 +14,12 @@ from contextlib import contextmanager
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, unquote
 from xml.sax.saxutils import quoteattr
 
+from classmark.formats.annif import is_vocabulary, read_vocabulary, write_vocabulary
 from classmark.formats.archive import entries
 from classmark.formats.rows import Layout, fitted
+from classmark.formats.skos import BASE, skos_categories, write_skos
 from classmark.formats.tables import FORMULAS, dictionaries, write_rows
 from classmark.formats.text_files import (
     LIMITS,
@@ -30,13 +31,11 @@ from classmark.formats.text_files import (
     write_lines,
     writing,
 )
-from classmark.problems import MissingExtra, Mistake, UnreadableFile, worded
+from classmark.problems import Mistake, UnreadableFile, worded
+from classmark.taxonomy.cycles import CyclicGraph
 from classmark.taxonomy.edits import break_cycles, without_cycles
 from classmark.taxonomy.tree import (
-    ACTIVE,
-    DEPRECATED,
     Category,
-    CyclicGraph,
     Taxonomy,
     categories_of,
     taxonomy_of,
@@ -44,9 +43,6 @@ from classmark.taxonomy.tree import (
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
-
-    from rdflib import Graph
-    from rdflib.term import Node
 
 
 COLUMNS = {  # of a CSV, and what a Category calls them
@@ -136,9 +132,10 @@ def read_category_csv(
         cells = {name: _as_said(cell.strip()) for name, cell in row.items()}
         unknown = set(row) - set(COLUMNS)
         if unknown or not cells.get("id"):
-            table.refuse(
-                f"columns {', '.join(COLUMNS)} are known and id is needed, not "
-                f"{', '.join(sorted(unknown)) or 'an empty id'}"
+            raise table.refusal(
+                "columns may be %(names)s, and id is needed, not %(unknown)s",
+                names=", ".join(COLUMNS),
+                unknown=", ".join(sorted(unknown)) or "an empty id",
             )
         facts: dict[str, Any] = {COLUMNS[n]: cell for n, cell in cells.items() if cell}
         for name in (COLUMNS[name] for name in LISTS if cells.get(name)):
@@ -194,7 +191,7 @@ def read_pairs(
             continue
         cells = [cell.strip() for cell in line.split(separator) if cell.strip()]
         if len(cells) != 2:
-            file.refuse(f"{len(cells)} cells: a parent and a child are needed")
+            raise file.refusal("%(n)s cells: two are needed", n=len(cells))
         edges.append((cells[0], cells[1]))
     return _from_edges(edges, path, cut)
 
@@ -222,7 +219,7 @@ def read_children_lists(
     for _, line in file:
         parent, *children = [cell.strip() for cell in line.rstrip("\t").split("\t")]
         if not parent or not all(children) or not children:
-            file.refuse("parent TAB child TAB child … is needed, no empty cell")
+            raise file.refusal("parent TAB child TAB child … is needed, no empty cell")
         edges += [(parent, child) for child in children]
     return _from_edges(edges, path, cut)
 
@@ -247,7 +244,7 @@ def read_topic_tree(
     for _, line in file:
         match = TOPIC.fullmatch(line)
         if match is None:
-            file.refuse("parent: … child: … child-description: … is needed")
+            raise file.refusal("parent: … child: … child-description: … is needed")
         parents = () if match[1] == NOBODY else (match[1],)
         categories.append(Category(match[2], (match[3] or "").strip(), parents=parents))
     return _checked(categories, path, cut)
@@ -286,7 +283,7 @@ def read_indented(path: Path | str, *, encoding: str = "utf-8") -> list[Category
         label = line.strip()
         indent = line[: len(line) - len(line.lstrip())]
         if len(set(indent)) > 1 or "/" in label:
-            file.refuse("tabs and blanks are mixed, or the label has a /")
+            raise file.refusal("tabs and blanks are mixed, or the label has a /")
         while open_ and open_[-1][0] >= len(indent):
             open_.pop()
         above = open_[-1][1] if open_ else ""
@@ -332,7 +329,7 @@ def read_hierarchy(path: Path | str, cut: Cut = None) -> Taxonomy:
         for _, line in file:
             path_down = line.split()
             if len(path_down) == 1:
-                file.refuse("one category alone: give a path, or a parent and a child")
+                raise file.refusal("one category alone: name its parent, too")
             yield path_down
 
     with _naming(path):
@@ -392,10 +389,6 @@ def write_mulan_labels(categories: Iterable[Category], path: Path | str) -> None
         out.write("</label>\n" * (before + 1) + "</labels>\n")
 
 
-SYNTAX = {".ttl": "turtle", ".nt": "nt", ".rdf": "xml", ".xml": "xml", ".owl": "xml"}
-BASE = "urn:category:"
-
-
 def read_skos(
     path: Path | str,
     *,
@@ -408,136 +401,19 @@ def read_skos(
     id : the concept's IRI; one that begins with ``base`` is shortened to what follows.
     label, note, synonyms : prefLabel, scopeNote and altLabels in the first of the
     ``languages`` the concept has a prefLabel in, else without language, else in the
-    alphabetically first one. parents : broader concepts, and those that name it as
-    narrower; those that the file does not describe are left out. status : deprecated,
-    where ``owl:deprecated`` says so.
+    alphabetically first one. How many are in another language than the first, a remark
+    says. parents : broader concepts, and those that name it as narrower; those that the
+    file does not describe are left out. status : deprecated, where ``owl:deprecated``
+    says so.
     """
-    graph, syntax = _graph(path)
-    from rdflib.namespace import RDF, SKOS
-
-    with open_bytes(path) as stream:
-        text = b"".join(iter(lambda: stream.read(LIMITS.line), b""))
-    if syntax == "xml":
-        safe_xml(path, text)
-    try:
-        graph.parse(data=text, format=syntax)
-    except Exception as error:
-        line = getattr(error, "lines", None)
-        reason = " ".join(str(error).split())[:200]
-        raise UnreadableFile(
-            path,
-            line + 1 if isinstance(line, int) else None,
-            f"not {syntax}: {type(error).__name__}: {reason}",
-        ) from error
-    ids = {}
-    for concept in set(graph.subjects(RDF.type, SKOS.Concept)):
-        name = str(concept)
-        is_short = name.startswith(base) and len(name) > len(base)
-        ids[concept] = unquote(name.removeprefix(base)) if is_short else name
-    if not ids:
-        raise UnreadableFile(path, None, "no skos:Concept: is this a SKOS vocabulary?")
-    categories = [_described(graph, concept, ids, languages) for concept in ids]
-    return _checked(sorted(categories, key=lambda category: category.id), path, cut)
-
-
-def _graph(path: Path | str) -> tuple[Graph, str]:
-    """Return an empty graph, and the syntax that the file's suffix says."""
-    try:
-        from rdflib import Graph
-    except ImportError as error:
-        raise MissingExtra("SKOS files", "skos") from error
-    syntax = SYNTAX.get(Path(path).suffix.lower())
-    if syntax is None:
-        raise Mistake(f"{path}: the suffix says no syntax: use {', '.join(SYNTAX)}")
-    return Graph(), syntax
-
-
-def _described(
-    graph: Graph, concept: Node, ids: dict[Node, str], languages: Sequence[str]
-) -> Category:
-    """Gather what the graph says about one concept."""
-    from rdflib.namespace import OWL, SKOS
-
-    labels, others, notes, how = (
-        _texts(graph, concept, about)
-        for about in (SKOS.prefLabel, SKOS.altLabel, SKOS.scopeNote, SKOS.editorialNote)
-    )
-    spoken = labels or {**others, **notes, **how}
-    preferred = [*languages, "", *sorted(spoken)]
-    language = next((name for name in preferred if name in spoken), "")
-    deprecated = str(graph.value(concept, OWL.deprecated)).lower() in ("true", "1")
-    above = set(graph.objects(concept, SKOS.broader))
-    above |= set(graph.subjects(SKOS.narrower, concept))
-    return Category(
-        ids[concept],
-        next(iter(labels.get(language, [])), ""),
-        " ".join(notes.get(language, [])),
-        tuple(others.get(language, [])),
-        tuple(sorted(ids[parent] for parent in above & ids.keys())),
-        min(map(str, graph.objects(concept, SKOS.notation)), default=""),
-        DEPRECATED if deprecated else ACTIVE,
-        " ".join(how.get(language, [])),
-    )
-
-
-def _texts(graph: Graph, concept: Node, about: Any) -> dict[str, list[str]]:
-    by_language: dict[str, list[str]] = {}
-    for text in graph.objects(concept, about):
-        language = getattr(text, "language", None) or ""
-        by_language.setdefault(language, []).append(str(text))
-    return {language: sorted(texts) for language, texts in by_language.items()}
-
-
-def write_skos(
-    categories: Iterable[Category],
-    path: Path | str,
-    *,
-    language: str = "en",
-    base: str = BASE,
-) -> int:
-    """Write concepts, in the syntax the suffix says, and return how many.
-
-    Ids that are no IRIs are written after ``base``. Labels and notes are marked with
-    the language ("" for none). SKOS keeps no order among parents or synonyms.
-    """
-    graph, syntax = _graph(path)
-    from rdflib import Literal, URIRef
-    from rdflib.namespace import OWL, RDF, SKOS
-
-    listed = list(categories)
-    taxonomy_of(listed)
-    for category in listed:
-        concept = URIRef(_iri(category.id, base))
-        graph.add((concept, RDF.type, SKOS.Concept))
-        texts = [(SKOS.prefLabel, category.label), (SKOS.scopeNote, category.note)]
-        texts.append((SKOS.editorialNote, category.guideline))
-        texts += [(SKOS.altLabel, synonym) for synonym in category.synonyms]
-        for about, text in texts:
-            if text:
-                graph.add((concept, about, Literal(text, lang=language or None)))
-        if category.notation:
-            graph.add((concept, SKOS.notation, Literal(category.notation)))
-        for parent in category.parents:
-            above = URIRef(_iri(parent, base))
-            graph.add((concept, SKOS.broader, above))
-            graph.add((above, SKOS.narrower, concept))
-        if category.status == DEPRECATED:
-            graph.add((concept, OWL.deprecated, Literal(True)))
-    write_lines([graph.serialize(format=syntax)], path)
-    return len(listed)
-
-
-def _iri(name: str, base: str) -> str:
-    is_iri = name.startswith(("http://", "https://", "urn:")) and not set(name) & set(
-        '<>"{}|^`\\ \t\r\n'
-    )
-    return name if is_iri else base + quote(name, safe="")
+    return _checked(skos_categories(path, languages, base), path, cut)
 
 
 Reading = Callable[..., list[Category]]
 Writing = Callable[[Iterable[Category], Path | str], object]
 FORMATS: dict[str, tuple[Reading, Writing | None, tuple[str, ...]]] = {
     "csv": (read_category_csv, write_category_csv, (".csv", ".tsv")),
+    "annif": (read_vocabulary, write_vocabulary, ()),
     "skos": (read_skos, write_skos, (".ttl", ".rdf", ".nt")),
     "pairs": (read_pairs, write_pairs, ()),
     "children": (read_children_lists, write_children_lists, (".taxonomy",)),
@@ -546,7 +422,8 @@ FORMATS: dict[str, tuple[Reading, Writing | None, tuple[str, ...]]] = {
     "lshtc": (lambda path, **cut: categories_of(read_hierarchy(path, **cut)), None, ()),
     "mulan": (read_mulan_labels, write_mulan_labels, (".xml",)),
 }
-TREES = ("indented", "mulan")  # formats that cannot say a cycle
+SPOKEN = ("annif", "skos")  # formats that may have labels in several languages
+TREES = ("annif", "indented", "mulan")  # formats that cannot say a cycle
 TAXONOMY_READERS = {name: read for name, (read, _, _) in FORMATS.items()}
 TAXONOMY_WRITERS = {name: write for name, (_, write, _) in FORMATS.items() if write}
 
@@ -556,13 +433,22 @@ def read_categories(
     format: str | None = None,  # noqa: A002 (the name users type)
     *,
     cut: Cut = None,
+    languages: Sequence[str] = (),
 ) -> list[Category]:
     """Read a taxonomy file in the named format, or the one its suffix stands for.
 
-    cut : a list for the edges that close cycles, (parent, child); None refuses them.
+    A CSV or TSV that begins as one of Annif's vocabularies is read as one.
+    cut : a list for the edges that close cycles, (parent, child); None refuses them;
+    languages : codes, of what the labels are to be read in where a file has several.
     """
     name = _format(path, format, list(TAXONOMY_READERS))
-    options = {} if cut is None or name in TREES else {"cut": cut}
+    if format is None and name == "csv" and is_vocabulary(path):
+        name = "annif"
+    options: dict[str, Any] = {}
+    if cut is not None and name not in TREES:
+        options["cut"] = cut
+    if languages and name in SPOKEN:
+        options["languages"] = languages
     return TAXONOMY_READERS[name](path, **options)
 
 
@@ -580,8 +466,7 @@ def _format(path: Path | str, named: str | None, formats: list[str]) -> str:
     by_suffix = [name for name, (_, _, ends) in FORMATS.items() if suffix in ends]
     name = named or next(iter(by_suffix), "")
     if name not in formats:
-        problem = (
-            f"format {named!r} is not known." if named else f"{path}: which format?"
-        )
-        raise Mistake(f"{problem} Give format=, one of {', '.join(formats)}")
+        wrong = f"format {named!r} is not known" if named else f"{path}: which format"
+        remedy = worded("give --format (format=)")
+        raise Mistake(f"{wrong}: {remedy}, one of {', '.join(formats)}")
     return name

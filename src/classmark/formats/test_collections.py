@@ -1,16 +1,21 @@
-"""Test collections of retrieval: SMART, NPL, NFCorpus, BEIR and TREC.
+"""Test collections of retrieval: SMART, TIME, LISA, NPL, NFCorpus, BEIR and TREC.
 
 SMART's fields: ``title`` (.T), ``author`` (.A), ``body`` (.W), ``keywords`` (.K).
 Labels: the categories (.C). Meta: ``source`` (.B), ``note`` (.N). Links: the documents
 that cite it or that it cites (.X of type 5). Numbers lose their leading zeros. A marker
 that comes twice adds to what it gave before.
 
+TIME and LISA are read as they are distributed with SMART. TIME's judgments count the
+documents, whose own numbers have gaps: ids are 1, 2, 3… in the file's order, and
+``number``, ``date`` and ``page`` are in ``meta``.
+
 NPL has one layout for ``doc-text``, ``query-text`` and the judgments ``rlv-ass``. Of
 NFCorpus, ``*.docs`` and ``*.queries`` are read by ``read_nfcorpus``, ``*.qrel`` by
 ``read_qrels``.
 
-SMART, NPL and TREC do not say their encoding: a file is read as UTF-8 where all of it
-is that, else as Latin-1.
+SMART, TIME, LISA, NPL and TREC do not say their encoding: a file is read as UTF-8 where
+all of it is that, else as Latin-1; a byte order mark decides before. Topics are TREC's
+of old, with tags, or of later years, in XML or as ``id:query`` on each line.
 """
 
 from __future__ import annotations
@@ -30,10 +35,13 @@ from classmark.formats.tables import dictionaries
 from classmark.formats.text_files import (
     COMPRESSIONS,
     EITHER,
+    LIMITS,
     FilePlace,
     Numbered,
     lines,
+    open_bytes,
     raw_lines,
+    safe_xml,
     write_lines,
 )
 from classmark.problems import Mistake, UnreadableFile
@@ -112,6 +120,104 @@ def read_smart_judgments(path: Path | str) -> Iterator[Judgment]:
             file.refuse("not 'query document code' nor 'query document 0 0': mend it")
         query, document = (digits.lstrip("0") or "0" for digits in row[:2])
         yield Judgment(query, document, grade)
+
+
+TIME_HEADER = re.compile(r"\*(TEXT|FIND)\s+(\d+)(?:\s+(\S+))?(?:\s+PAGE\s+(\d+))?\s*")
+TIME_END = "*STOP"
+
+
+def read_time(path: Path | str, *, encoding: str = EITHER) -> Iterator[Record]:
+    """Yield the documents of ``TIME.ALL``, or the queries of ``TIME.QUE``."""
+    blocks = Numbered(path, _blocks(lines(path, encoding), TIME_HEADER, TIME_END))
+    for count, (_, (header, texts)) in enumerate(blocks, 1):
+        body, is_query = "\n".join(texts).strip(), header[1] == "FIND"
+        name = str(int(header[2])) if is_query else str(count)
+        facts = zip(("number", "date", "page"), header.groups()[1:], strict=True)
+        meta = {key: value for key, value in facts if value and not is_query}
+        yield Record(Document(blocks.new_id(name), {"body": body}), {}, meta)
+
+
+def read_time_judgments(path: Path | str) -> Iterator[Judgment]:
+    """Yield the judgments of ``TIME.REL``: a query and relevant documents a line."""
+    file = lines(path, EITHER, blank=False)
+    for _, line in file:
+        query, *documents = line.split()
+        if not all(word.isdecimal() for word in (query, *documents)):
+            file.refuse("not a query and the numbers of documents: mend the line")
+        for document in documents:
+            yield Judgment(str(int(query)), str(int(document)), 1.0)
+
+
+LISA_HEADER = re.compile(r"\s*(?:Document\s+)?(\d+)\s*")
+LISA_END = re.compile(r"\*{4,}\s*")
+
+
+def read_lisa(path: Path | str, *, encoding: str = EITHER) -> Iterator[Record]:
+    """Yield the documents of ``LISA0.001`` and so on, or the queries of ``LISA.QUE``.
+
+    A document's title ends with an empty line; a query ends with #.
+    """
+    file = lines(path, encoding)
+    number, block, start = "", list[str](), 0
+    for line, text in file:
+        if not number:
+            begun = LISA_HEADER.fullmatch(text)
+            if begun:
+                number, block, start = str(int(begun[1])), [], line
+            elif text.strip():
+                file.refuse(f"{text:.40} where Document NUMBER should stand: mend it")
+        elif LISA_END.fullmatch(text) or text.rstrip().endswith("#"):
+            block += [] if text.startswith("**") else [text.rstrip().removesuffix("#")]
+            whole = "\n".join(block).strip()
+            title, _, body = re.sub(r"\n[ \t]+\n", "\n\n", whole).partition("\n\n")
+            both = {"title": title.strip(), "body": body.strip()}
+            fields = both if body else {"body": title.strip()}
+            yield Record(Document(file.new_id(number), fields))
+            number = ""
+        else:
+            block.append(text)
+    if number:
+        FilePlace(path, start).refuse(
+            f"document or query {number} is not ended: put a line of asterisks, or #"
+        )
+
+
+def read_lisa_judgments(path: Path | str) -> Iterator[Judgment]:
+    """Yield the judgments of ``LISA.REL``: ``Query 1``, ``2 Relevant Refs:``, numbers.
+
+    The numbers end with −1.
+    """
+    query, file = "", lines(path, EITHER, blank=False)
+    for _, line in file:
+        row = line.split()
+        if row[0] == "Query" and len(row) == 2:
+            query = row[1]
+        elif row[-1] != "Refs:":
+            if not query or not all(word.lstrip("-").isdecimal() for word in row):
+                file.refuse("not Query NUMBER, nor numbers of documents: mend the line")
+            for document in row:
+                if document != "-1":
+                    yield Judgment(query, str(int(document)), 1.0)
+
+
+def _blocks(
+    file: Numbered[str], header: re.Pattern[str], end: str
+) -> Iterator[tuple[int, tuple[re.Match[str], list[str]]]]:
+    """Yield each header with the lines below it, until the next or the end."""
+    start, begun = 0, None
+    block: list[str] = []
+    for line, text in file:
+        match = header.fullmatch(text)
+        if match or text.strip() == end:
+            if begun:
+                yield start, (begun, block)
+            start, begun, block = line, match, []
+        elif begun:
+            block.append(text)
+        elif text.strip():
+            file.refuse(f"{text:.40} before a header: begin with *TEXT or *FIND")
+    if begun:
+        yield start, (begun, block)
 
 
 def _npl_blocks(path: Path | str) -> Iterator[tuple[str, list[tuple[int, str]]]]:
@@ -331,6 +437,44 @@ def read_trec_topics(path: Path | str, *, encoding: str = EITHER) -> Iterator[Re
         yield Record(Document(topics.new_id(texts.get("num", "")), fields))
 
 
+NUMBERS = ("number", "num", "id", "qid")  # what names a topic in XML
+
+
+def read_xml_topics(path: Path | str) -> Iterator[Record]:
+    """Yield topics: ``<topics><topic number="1"> <query> … </query> … </topic>``.
+
+    Fields: by the names of the elements, as ``query``, ``question`` and ``narrative``;
+    ``text`` where a topic has none. Its id is an attribute or an element, ``number``,
+    ``num``, ``id`` or ``qid``.
+    """
+    with open_bytes(path) as stream:
+        content = bytearray()
+        while len(content) <= LIMITS.line and (chunk := stream.read()):
+            content += chunk
+    place = FilePlace(path)
+    if len(content) > LIMITS.line:
+        place.refuse(f"topics of more than {LIMITS.line} bytes: part the file")
+    for topic in safe_xml(path, bytes(content)).iter("topic"):
+        texts = {child.tag: "".join(child.itertext()) for child in topic}
+        texts["text"] = " ".join([topic.text or "", *(c.tail or "" for c in topic)])
+        named = {key: value for key, value in topic.items() if key in NUMBERS}
+        named |= {key: texts.pop(key) for key in NUMBERS if key in texts}
+        fields = {key: " ".join(text.split()) for key, text in texts.items()}
+        name = next((named[key].strip() for key in NUMBERS if key in named), "")
+        present = {key: text for key, text in fields.items() if text}
+        yield Record(Document(place.new_id(name), present))
+
+
+def read_colon_topics(path: Path | str, *, encoding: str = EITHER) -> Iterator[Record]:
+    """Yield queries: ``id:query`` on each line."""
+    file = lines(path, encoding, blank=False)
+    for _, line in file:
+        name, colon, query = line.partition(":")
+        if not colon or not query.strip():
+            file.refuse("not 'id:query': mend the line")
+        yield Record(Document(file.new_id(name.strip()), {"text": query.strip()}))
+
+
 def read_qrels(path: Path | str, *, columns: int = 4) -> Iterator[Judgment]:
     """Yield judgments: ``query iteration document grade`` on each line.
 
@@ -338,7 +482,7 @@ def read_qrels(path: Path | str, *, columns: int = 4) -> Iterator[Judgment]:
     """
     if columns not in {3, 4}:
         raise Mistake(f"columns={columns}: qrels have 4 columns, or 3 in RCV1's form")
-    file = lines(path, blank=False)
+    file = lines(path, EITHER, blank=False)
     for _, line in file:
         row = line.split()
         if len(row) != columns:
@@ -369,7 +513,7 @@ def _word(word: str) -> str:
 
 def read_run(path: Path | str) -> Iterator[Retrieved]:
     """Yield the lines of a run: ``query Q0 document rank score name``."""
-    file = lines(path, blank=False)
+    file = lines(path, EITHER, blank=False)
     for _, line in file:
         row = line.split()
         if len(row) != 6 or not row[3].removeprefix("-").isdecimal():

@@ -13,10 +13,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO, TextIOWrapper
+from itertools import chain
 from pathlib import Path, PurePath
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Generic, NoReturn, TypeVar, cast
 
-from classmark.problems import Mistake, UnreadableFile, worded
+from classmark.language import _, whole
+from classmark.problems import UnreadableFile, refusal, worded
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -64,12 +66,18 @@ class FilePlace:
         """Raise :class:`UnreadableFile` with the file, the line and the problem."""
         raise UnreadableFile(self.path, self.line, problem)
 
+    def refusal(self, problem: str, /, **values: object) -> UnreadableFile:
+        """The same, to be raised; the problem is a text of the catalogues."""
+        return UnreadableFile(self.path, self.line, _(problem, **values))
+
     def new_id(self, name: str) -> str:
         """Return the id, or refuse it when it is empty or was there before."""
         if not name or name.isspace():
-            self.refuse("an empty id: give every document one")
+            raise self.refusal("an empty id: give every document one")
         if name in self.ids:
-            self.refuse(f"id {name!r} is there a second time: make ids unique")
+            raise self.refusal(
+                "id %(name)r is there a second time: make ids unique", name=name
+            )
         self.ids.add(name)
         return name
 
@@ -77,14 +85,21 @@ class FilePlace:
         """Return a list of finite numbers, as long as those before, or refuse it."""
         numbers = value if isinstance(value, list) else []
         if not numbers or not all(type(number) in {int, float} for number in numbers):
-            self.refuse(f"{name!r} is no list of numbers: write [0.1, 0.2, …]")
+            raise self.refusal(
+                "%(name)r is no list of numbers: write [0.1, 0.2, …]", name=name
+            )
         if not all(abs(number) <= LARGEST for number in numbers):
-            self.refuse(f"{name!r} has a number that is not finite in single precision")
+            raise self.refusal(
+                "%(name)r has a number that is not finite in single precision",
+                name=name,
+            )
         self.dimension = self.dimension or len(numbers)
         if len(numbers) != self.dimension:
-            self.refuse(
-                f"{len(numbers)} numbers after vectors of {self.dimension}: give all "
-                "documents vectors of one length"
+            raise self.refusal(
+                "%(n)s numbers after vectors of %(dimension)s: give all "
+                "documents vectors of one length",
+                n=whole(len(numbers)),
+                dimension=self.dimension,
             )
         return tuple(map(float, numbers))
 
@@ -106,7 +121,11 @@ class FilePlace:
         except (TypeError, ValueError):
             number = math.nan
         if not math.isfinite(number):
-            self.refuse(f"{name} is {value!r:.40}: give a finite number")
+            raise self.refusal(
+                "%(name)s is %(value)s: give a finite number",
+                name=name,
+                value=f"{value!r:.40}",
+            )
         return number
 
 
@@ -133,16 +152,20 @@ class Measured(FilePlace):
         try:
             chunk = self.stream.read(size)
         except self.broken as error:
-            self.refuse(f"damaged ({error}): fetch the file again")
+            raise self.refusal(
+                "damaged (%(error)s): fetch the file again", error=error
+            ) from error
         self.seen += len(chunk)
         if self.seen > self.limits.size:
-            self.refuse(
-                f"over {self.limits.size} bytes: raise limits.size if you trust it"
+            raise self.refusal(
+                "over %(size)s bytes: raise limits.size if you trust it",
+                size=self.limits.size,
             )
         if self.seen > max(1 << 20, self.most):
-            self.refuse(
-                f"grows more than {self.limits.ratio} times when decompressed: "
-                "raise limits.ratio if you trust it"
+            raise self.refusal(
+                "grows more than %(ratio)s times when decompressed: raise "
+                "limits.ratio if you trust it",
+                ratio=self.limits.ratio,
             )
         return chunk
 
@@ -163,10 +186,14 @@ def existing(path: Path | str) -> Path:
     try:
         exists, plain = path.exists(), path.is_file()
     except (OSError, ValueError) as error:
-        raise UnreadableFile(path, None, f"no usable name: {error}") from error
+        raise UnreadableFile(
+            path, None, _("no usable name: %(error)s", error=error)
+        ) from error
     if not plain:
         problem = "not a plain file" if exists else "no such file"
-        raise UnreadableFile(path, None, f"{problem}: give the path of a file")
+        raise UnreadableFile(
+            path, None, _("%(problem)s: give the path of a file", problem=problem)
+        )
     return path
 
 
@@ -176,7 +203,9 @@ def open_plain(path: Path | str) -> BinaryIO:
     try:
         return path.open("rb")
     except OSError as error:
-        raise UnreadableFile(path, None, f"cannot be opened: {error}") from error
+        raise UnreadableFile(
+            path, None, _("cannot be opened: %(error)s", error=error)
+        ) from error
 
 
 @contextmanager
@@ -203,6 +232,8 @@ EITHER = "utf-8 or latin-1"
 def encoding_of(stream: SupportsRead[bytes]) -> str:
     r"""UTF-8 where all of a stream is that, else Latin-1, which knows any byte.
 
+    A byte order mark of UTF-16 decides where the stream is decoded (``texts``).
+
     >>> encoding_of(BytesIO("Köln".encode())), encoding_of(BytesIO(b"K\xf6ln"))
     ('utf-8', 'latin-1')
     """
@@ -217,28 +248,53 @@ def encoding_of(stream: SupportsRead[bytes]) -> str:
 def texts(
     stream: SupportsRead[bytes], name: str, encoding: str = "utf-8"
 ) -> Iterator[str]:
-    """Decode a stream piece by piece; a byte order mark is dropped."""
+    """Decode a stream piece by piece; a byte order mark is dropped.
+
+    One of UTF-8 or UTF-16 decides over Latin-1 and UTF-8, which formats are read in
+    that do not say their encoding.
+    """
     try:
         "a".encode(encoding)
         codec = codecs.lookup(encoding).name
     except (LookupError, UnicodeError) as error:
-        raise Mistake(
-            f"encoding={encoding!r} is not known: use 'utf-8', 'latin-1', 'cp1252'…"
+        raise refusal(
+            "encoding=%(encoding)r is not known: use 'utf-8', 'latin-1', 'cp1252'…",
+            encoding=encoding,
         ) from error
-    codec = "utf-8-sig" if codec == "utf-8" else codec
-    line = 1
+    line, first = 1, stream.read(CHUNK)
+    codec = _marked(first, codec)
     try:
-        chunks = iter(lambda: stream.read(CHUNK), b"")
+        chunks = chain([first], iter(lambda: stream.read(CHUNK), b""))
         for text in codecs.iterdecode(chunks, codec):
             line += text.count("\n")
             yield text
     except UnicodeError as error:
         if isinstance(error, UnicodeDecodeError):
             line += error.object[: error.start].count(b"\n")
-        FilePlace(name, line).refuse(
-            f"not {encoding} ({error}): {worded('give --encoding (encoding=)')}, as in "
-            "latin-1, or convert the file"
-        )
+        remedy = worded("give --encoding (encoding=)")
+        if not remedy:
+            raise FilePlace(name, line).refusal(
+                "not %(encoding)s (%(error)s): save the file as UTF-8",
+                encoding=encoding,
+                error=error,
+            ) from error
+        raise FilePlace(name, line).refusal(
+            "not %(encoding)s (%(error)s): save the file as UTF-8, or %(remedy)s, as "
+            "in latin-1",
+            encoding=encoding,
+            error=error,
+            remedy=remedy,
+        ) from error
+
+
+def _marked(first: bytes, codec: str) -> str:
+    """The codec that a byte order mark names; without one, the one given."""
+    if codec in {"utf-8", "iso8859-1"}:
+        if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            return "utf-16"
+        if codec == "utf-8" or first.startswith(codecs.BOM_UTF8):
+            return "utf-8-sig"
+    return codec
 
 
 def lines_of(
@@ -265,9 +321,10 @@ def lines_of(
                 yield number, line + end
             number, pending, length = number + 1, [last], len(last)
         if length > limits.line:
-            FilePlace(name, number).refuse(
-                f"a line of more than {limits.line} characters: "
-                "raise limits.line if that is right"
+            raise FilePlace(name, number).refusal(
+                "a line of more than %(line)s characters: raise limits.line if "
+                "that is right",
+                line=limits.line,
             )
     if length:
         yield number, "".join(pending)
@@ -348,9 +405,10 @@ def whole_text(
         pieces.append(text)
         length += len(text)
         if length > limits.line:
-            FilePlace(name).refuse(
-                f"a document of more than {limits.line} characters: "
-                "raise limits.line if that is right"
+            raise FilePlace(name).refusal(
+                "a document of more than %(line)s characters: raise limits.line "
+                "if that is right",
+                line=limits.line,
             )
     return "".join(pieces)
 
@@ -365,10 +423,14 @@ def safe_xml(path: Path | str, text: bytes) -> Element:
     try:
         return cast("Element", fromstring(text, forbid_dtd=True))
     except DefusedXmlException as error:
-        FilePlace(path).refuse(f"XML with a DTD or entities is refused ({error})")
+        raise FilePlace(path).refusal(
+            "XML with a DTD or entities is refused (%(error)s)", error=error
+        ) from error
     except (ParseError, ValueError, LookupError) as error:
         line = getattr(error, "position", (None,))[0]
-        raise UnreadableFile(path, line, f"not XML: {error}") from error
+        raise UnreadableFile(
+            path, line, _("not XML: %(error)s", error=error)
+        ) from error
 
 
 @contextmanager
@@ -379,7 +441,11 @@ def replacing(path: Path | str, mode: int = 0o666) -> Iterator[Path]:
     """
     path = Path(path)
     if not path.parent.is_dir():
-        raise Mistake(f"{path}: its folder does not exist: make {path.parent} first")
+        raise refusal(
+            "%(path)s: its folder does not exist: make %(parent)s first",
+            path=path,
+            parent=path.parent,
+        )
     beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
     beside.touch(mode, exist_ok=False)
     try:
@@ -405,7 +471,11 @@ def writing(path: Path | str, mode: int = 0o666) -> Iterator[IO[str]]:
         ):
             yield text
     except UnicodeEncodeError as error:
-        raise Mistake(f"{path}: text that is no Unicode ({error}): mend it") from error
+        raise refusal(
+            "%(path)s: text that is not Unicode (%(error)s): correct it",
+            path=path,
+            error=error,
+        ) from error
 
 
 def write_lines(texts: Iterable[str], path: Path | str) -> int:

@@ -15,6 +15,7 @@ from classmark.estimator import Estimator, parameters
 from classmark.hierarchies.places import (
     Places,
     categories_in,
+    flat_taxonomy,
     numbered,
     places_of,
     rows_of_ones,
@@ -338,11 +339,11 @@ class BackOff(Estimator):
     likely, which makes the probability of a node the chance that a true one is below
     it, were one guess allowed; a document has one place.
 
-    taxonomy : a ``Taxonomy``;  confidence : None for the share as it is; else, for
-    instance 0.9, the lower bound of its one-sided Clopper–Pearson interval is to reach
-    ``precision``, which guards against few held-out documents.  drift : how many times
-    as often as those held out later documents may err: 1 − (1 − precision) / drift is
-    asked of the former.
+    taxonomy : a ``Taxonomy``; None: all classes are sisters.
+    confidence : None for the share as it is; else, for instance 0.9, the lower bound of
+    its one-sided Clopper–Pearson interval is to reach ``precision``, which guards
+    against few held-out documents.  drift : how many times as often as those held out
+    later documents may err: 1 − (1 − precision) / drift is asked of the former.
 
     Attributes: scale_ (1/temperature), assurance_, threshold_ (inf: nothing is precise
     enough), thresholds_ (for 1 % to 99 %: see ``at``), classes_, sizes_ (held-out
@@ -355,7 +356,7 @@ class BackOff(Estimator):
     [1, 'a']
     """
 
-    taxonomy: Taxonomy
+    taxonomy: Taxonomy | None = None
     precision: float = 0.95
     confidence: float | None = None
     drift: float = 1.0
@@ -383,7 +384,9 @@ class BackOff(Estimator):
                 "row of scores for each document"
             )
         if classes is None:
-            classes = places_of(self.taxonomy, categories).named
+            used = sorted({name for names in categories for name in names})
+            tree = self.taxonomy or flat_taxonomy(used)
+            classes = places_of(tree, categories).named
         self._settle(list(classes))
         class_set = set(self.classes_)
         true_classes = [[c for c in names if c in class_set] for names in categories]
@@ -435,7 +438,7 @@ class BackOff(Estimator):
     def to_arrays(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """What was learned and the taxonomy, as arrays and settings fit for JSON."""
         self._require_fitted()
-        tree = self.taxonomy
+        tree = self._tree
         odd = [node for node in tree if not isinstance(node, PLAIN)]
         if odd:
             raise Mistake(f"category {odd[0]!r}: only texts and numbers can be kept")
@@ -497,7 +500,7 @@ class BackOff(Estimator):
         """Set the classes and drop the cached properties of earlier ones."""
         for attribute in ("_places", "_below"):
             self.__dict__.pop(attribute, None)
-        unknown = [name for name in classes if name not in self.taxonomy]
+        unknown = [name for name in classes if name not in (self.taxonomy or classes)]
         if unknown or len(set(classes)) < len(classes):
             raise Mistake(
                 f"classes: {unknown[0]!r} is not a category of the taxonomy"
@@ -506,10 +509,15 @@ class BackOff(Estimator):
             )
         self.classes_ = classes
 
+    @property
+    def _tree(self) -> Taxonomy:
+        """The taxonomy, or one without inner categories."""
+        return self.taxonomy or flat_taxonomy(self.classes_)
+
     @cached_property
     def _places(self) -> Places:
         """Where the classes are in the tree."""
-        return places_of(self.taxonomy, [self.classes_])
+        return places_of(self._tree, [self.classes_])
 
     @cached_property
     def _below(self) -> Rows:

@@ -18,7 +18,6 @@ from classmark.arrays import (
     Ints,
     Rows,
     keep_columns,
-    rows_from,
     take,
     transpose,
     with_constant,
@@ -27,7 +26,9 @@ from classmark.estimator import Estimator, parameters, renamed
 from classmark.hierarchies.nodes import NOWHERE, fit_margins, fit_node, in_use, require
 from classmark.hierarchies.places import (
     Places,
+    as_given,
     categories_in,
+    flat_taxonomy,
     numbered,
     places_of,
     require_one_each,
@@ -36,7 +37,7 @@ from classmark.hierarchies.taxonomy_ranker import require_taxonomy
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.rankers.linear import Evidence, LinearRanker, documents_like
+from classmark.rankers.linear import Evidence, LinearRanker
 from classmark.rankers.preference import PreferenceRanker
 from classmark.ranking import order
 from classmark.ranking import top as best_of
@@ -51,16 +52,17 @@ CELLS = 1 << 23  # scores held together: 64 MiB
 class ScoringClassifier(Estimator, ABC):
     """Answers with categories by their scores; subclasses compute these.
 
-    classes_ : the categories, in order where they have one, else as they came.
+    classes_ : the categories, in order where they have one, else as they came; an
+        array where ``y`` was one, else a list.
     """
 
     _kind: ClassVar[str | None] = "classifier"
     _needs_y: ClassVar[bool] = True
-    classes_: list[Any]
+    classes_: Any
 
-    def predict(self, X: Any) -> list[Any]:
-        """The best category of each document."""
-        return [line[0] for line in self.rank(X, k=1)]
+    def predict(self, X: Any) -> Any:
+        """The best category of each document: an array where ``y`` was, else a list."""
+        return as_given([line[0] for line in self.rank(X, k=1)], self.classes_)
 
     @renamed(top="k")
     def rank(self, X: Any, k: int | None = None) -> list[list[Any]]:
@@ -70,9 +72,20 @@ class ScoringClassifier(Estimator, ABC):
             require_k(k)
         return [
             [self.classes_[at] for at in line]
-            for scores in self._score_blocks(rows_from(X))
+            for scores in self._score_blocks(self._rows_as_taught(X))
             for line in (order(scores) if k is None else best_of(scores, k))
         ]
+
+    def decision_function(self, X: Any) -> Floats:
+        """Scores of all categories, shape (documents, classes).
+
+        Of two classes, where ``y`` was an array, how far the second is ahead, shape
+        (documents,), as scikit-learn has it.
+        """
+        scores = np.concatenate(list(self._score_blocks(self._rows_as_taught(X))))
+        if isinstance(self.classes_, np.ndarray) and len(self.classes_) == 2:
+            return np.asarray(scores[:, 1] - scores[:, 0])
+        return scores
 
     def score(self, X: Any, y: Iterable[Any]) -> float:
         """Share of documents whose best category is one of theirs."""
@@ -107,22 +120,19 @@ class LinearClassifier(ScoringClassifier):
         )
         return int(sum(a.nbytes for a in (self.features_, self.bias_, *parts)))
 
-    def decision_function(self, X: Any) -> Floats:
-        """Scores of all categories, shape (documents, classes)."""
-        return self._scores(self._documents(X))
-
     def evidence(self, X: Any, category: Hashable) -> Evidence:
         """Each feature's part in the score of a category for the one row of ``X``."""
         rows = self._documents(X)
         if len(rows) != 1:
             raise Mistake(f"X has {len(rows)} rows: evidence is shown for one document")
-        if category not in self.classes_:
+        classes = list(self.classes_)
+        if category not in classes:
             raise Mistake(f"category {category!r} is none that was learned")
         compact = keep_columns(rows, self.features_)
         columns = compact.columns.astype(np.int64)
         weights = self.weights_[columns]
         weights = weights.toarray() if _sparse(weights) else weights
-        centred = weights[:, self.classes_.index(category)] - weights.mean(axis=1)
+        centred = weights[:, classes.index(category)] - weights.mean(axis=1)
         features = self.features_[columns].astype(np.int64)
         return Evidence(features, compact.values.astype(np.float64) * centred)
 
@@ -132,14 +142,13 @@ class LinearClassifier(ScoringClassifier):
         return np.asarray(dense + self.bias_, np.float64)
 
     def _score_blocks(self, rows: Rows) -> Iterator[Floats]:
-        rows, step = self._documents(rows), max(1, CELLS // len(self.classes_))
-        for start in range(0, len(rows), step):
+        step = max(1, CELLS // len(self.classes_))
+        for start in range(0, max(1, len(rows)), step):
             block = np.arange(start, min(start + step, len(rows)))
             yield self._scores(take(rows, block))
 
     def _documents(self, X: Any) -> Rows:
-        self._require_fitted()
-        return documents_like(X, self.n_features_in_, self)
+        return self._rows_as_taught(X)
 
 
 @parameters()
@@ -172,7 +181,7 @@ class FlatClassifier(LinearClassifier):
         require_numbers(self, "C", "tol")
         require_numbers(self, "n_jobs", whole=True)
         require(self.base, self.C)
-        rows = rows_from(X)
+        rows = self._taught_rows(X)
         classes, owners = owners_of(y, len(rows))
         if self.base == "svm":
             ranker = PreferenceRanker(
@@ -199,7 +208,7 @@ class FlatClassifier(LinearClassifier):
             self.features_, self.weights_, self.bias_ = fit_node(
                 rows, owners, self.base, self.C, self.tol, self.random_state
             )
-        self.classes_, self.n_features_in_ = classes, rows.width
+        self.classes_ = as_given(classes, y)
         return self
 
 
@@ -270,16 +279,18 @@ class NodeRanker(LinearRanker):
 
     def fit(self, X: Any, Y: Any) -> Self:
         """Learn from documents X, shape (n, features), and labels Y, shape (n, k)."""
-        rows = rows_from(X)
-        model = fit_node(rows, labels_from(Y, len(rows)), self.base, self.C)
+        rows, taught, _ = self._taught(X, Y)
+        labels = labels_from(taught, len(rows))
+        model = fit_node(rows, labels, self.base, self.C)
+        self._remember(rows, labels)
         self.weights_ = np.zeros((rows.width, len(model.bias)))
         self.weights_[model.features] = model.weights
         self.thresholds_ = -model.bias.astype(np.float64)
         return self
 
-    def decision_function(self, X: Any) -> Floats:
+    def category_scores(self, X: Any) -> Floats:
         """Scores of all categories; one without documents is below all others."""
-        scores = super().decision_function(X)
+        scores = super().category_scores(X)
         none = np.asarray(self.thresholds_) >= -NOWHERE
         if none.any() and not none.all():
             scores[:, none] = scores[:, ~none].min(axis=1, keepdims=True) - 1.0
@@ -308,6 +319,7 @@ class HierarchicalSVM(LinearClassifier):
         the objective.  memory : what the weights of all nodes may take.
     n_jobs : threads, over leaves.
 
+    taxonomy : None stands for one without inner categories.
     A category with several parents is pulled to the first. ``objective_curve_`` has the
     objective after each round, ``n_iter_`` their number.
 
@@ -317,7 +329,7 @@ class HierarchicalSVM(LinearClassifier):
     ['tea', 'mocha', 'ale']
     """
 
-    taxonomy: Taxonomy
+    taxonomy: Taxonomy | None = None
     C: float = 1.0
     _: KW_ONLY
     max_iter: int = 5
@@ -331,7 +343,10 @@ class HierarchicalSVM(LinearClassifier):
         require_taxonomy(self.taxonomy)
         require_numbers(self, "C", "tol", over=0, under=np.inf)
         require_numbers(self, "max_iter", "n_jobs", whole=True, least=1)
-        rows, places = rows_from(X), places_of(self.taxonomy, y)
+        rows, tree = self._taught_rows(X), self.taxonomy
+        if tree is None:
+            tree = flat_taxonomy(owners_of(y, len(rows))[0])
+        places = places_of(tree, y)
         require_one_each(len(rows), len(places.documents))
         if not places.documents.nnz:
             raise Mistake("y names no category: give at least one document a category")
@@ -343,21 +358,21 @@ class HierarchicalSVM(LinearClassifier):
                 f"{need / 1e9:.3g} GB, more than memory={self.memory!r}: use a "
                 "TopDownClassifier, or allow more"
             )
-        tree = _Pulled(places, with_constant(compact, 1.0), self.C)
-        self.objective_curve_, last = [], tree.objective()
+        pulled = _Pulled(places, with_constant(compact, 1.0), self.C)
+        self.objective_curve_, last = [], pulled.objective()
         for _ in track(range(self.max_iter), "rounds", self.max_iter):
-            tree.move_leaves(self.tol / NARROW, self.random_state, self.n_jobs)
-            tree.move_inner()
-            objective = tree.objective()
+            pulled.move_leaves(self.tol / NARROW, self.random_state, self.n_jobs)
+            pulled.move_inner()
+            objective = pulled.objective()
             self.objective_curve_.append(objective)
             if last - objective <= self.tol * objective:
                 break
             last = objective
         self.n_iter_ = len(self.objective_curve_)
-        learned = tree.W[places.leaves]
+        learned = pulled.W[places.leaves]
         self.features_, self.bias_ = features, learned[:, -1].copy()
         self.weights_ = np.ascontiguousarray(learned[:, :-1].T)
-        self.classes_, self.n_features_in_ = list(places.named), rows.width
+        self.classes_ = as_given(list(places.named), y)
         return self
 
 

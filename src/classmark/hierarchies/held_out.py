@@ -32,6 +32,7 @@ from classmark.hierarchies.places import (
     require_one_each,
 )
 from classmark.hierarchies.taxonomy_ranker import unit_rows
+from classmark.language import _, decimal, signed, whole
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.rankers.linear import LinearRanker
@@ -449,10 +450,13 @@ class Removal(NamedTuple):
     @property
     def why(self) -> str:
         """Gain, standard error and complexity, on the documents chosen by."""
-        rise = f"{self.terms:+d}".replace("-", "−")
-        return (
-            f"{self.gain:+.0f} right of {self.tested} documents it was chosen on "
-            f"(standard error {self.spread:.1f}), complexity {rise}"
+        return _(
+            "%(gain)s correct of the %(n)s documents used for choosing (standard error "
+            "%(error)s), complexity %(terms)s",
+            gain=signed(self.gain, 0),
+            n=whole(self.tested),
+            error=decimal(self.spread, 1),
+            terms=signed(self.terms, 0),
         )
 
 

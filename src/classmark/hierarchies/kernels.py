@@ -250,3 +250,73 @@ def all_leaves(
                     out[i, code] = max(out[i, code], value)
                 else:
                     reach[code + n_inner] = max(reach[code + n_inner], value)
+
+
+@compiled
+def _sisters(
+    at: int, columns: Any, values: Any, model: Any, scale: float, reach: float, out: Any
+) -> Any:
+    """Log-probabilities of the ways to the daughters of an inner node; how many."""
+    count = node_scores(at, columns, values, model, out)
+    _log_probabilities(out, count, scale)
+    for j in range(count):
+        out[j] += reach
+    return count
+
+
+@compiled
+def leaf_scores(
+    columns: Any, values: Any, model: Any, scale: float, nodes: Any, widest: int,
+    out: Any,
+) -> None:  # fmt: skip
+    """Log-probabilities of leaves whose ways all lead through some inner nodes.
+
+    nodes : parents first;  out : (leaves,), raised to the best way's.
+    """
+    n_inner = len(model[0]) - 1
+    reach, sisters = np.empty(n_inner), np.empty(widest)
+    fill(reach, -np.inf)
+    reach[0] = 0.0
+    for at in nodes:
+        count = _sisters(at, columns, values, model, scale, reach[at], sisters)
+        for j in range(count):
+            code = model[1][model[0][at] + j]
+            if code < 0:
+                reach[code + n_inner] = max(reach[code + n_inner], sisters[j])
+            else:
+                out[code] = max(out[code], sisters[j])
+
+
+@compiled
+def leaves_before(
+    columns: Any, values: Any, model: Any, scale: float, score: float, numbers: Any,
+    target: int, widest: int,
+) -> int:  # fmt: skip
+    """How many categories are before one of a score, ties by number.
+
+    Nodes that cannot lead to a better one are not looked at.
+
+    numbers : of each leaf, the category it stands for, or −1;  target : its number.
+    """
+    n_inner, count_before = len(model[0]) - 1, 0
+    reach, sisters = np.empty(n_inner), np.empty(widest)
+    seen = np.zeros(len(numbers), np.bool_)
+    fill(reach, -np.inf)
+    reach[0] = 0.0
+    for at in range(n_inner):
+        if reach[at] < score:
+            continue
+        count = _sisters(at, columns, values, model, scale, reach[at], sisters)
+        for j in range(count):
+            code, value = model[1][model[0][at] + j], sisters[j]
+            if value < score:
+                continue
+            if code < 0:
+                reach[code + n_inner] = max(reach[code + n_inner], value)
+                continue
+            number = numbers[code]
+            is_before = value > score or number < target
+            if number >= 0 and is_before and not seen[number]:
+                seen[number] = True
+                count_before += 1
+    return count_before

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from classmark.arrays import Floats, Ints, rows_from, take
+from classmark.arrays import Floats, Ints, distinct, rows_from, take
 from classmark.hierarchies.held_out import NodeLearner, Removals
 from classmark.hierarchies.places import listed, places_of, require_one_each
 from classmark.hierarchies.taxonomy_ranker import unit_rows
@@ -172,7 +172,7 @@ class Described:
 
     def _features(self, node: int) -> int:
         rows = take(self.trials.rows, self.trials.at(node))
-        return len(np.unique(rows.columns))
+        return len(distinct(rows.columns))
 
     def _sums(self, nodes: Ints) -> tuple[Any, Ints]:
         """Sums of the absolute rows of nodes that have documents, and which they are.

@@ -129,31 +129,29 @@ def open_model(folder: Path) -> SavedModel:
     arrays, settings = saved.arrays, dict(saved.settings)
     texts = unpack_strings(arrays["nodes"], arrays["nodes_ends"])
     nodes = [_read(node) for node in json.loads(f"[{','.join(texts)}]")]
-    edges = [(nodes[u], nodes[v]) for u, v in arrays["edges"].tolist()]
-    tree = Taxonomy(edges, nodes=nodes)
+    upper, lower = np.array(arrays["edges"]).T
+    tree = Taxonomy.of_numbers(nodes, upper, lower)
     columns = np.array(arrays["labels_columns"])
     starts = np.array(arrays["labels_starts"])
     documents = Rows(starts, columns, np.ones(len(columns)), len(tree.leaf_numbers))
     trained = TrainedNodes(
         read_only([arrays[name] for name in NAMES]), settings.pop("dropped")
     )
-    own = nodes[: settings.pop("given")]
-    taxonomy = tree
-    if len(own) < len(nodes):
-        own_set = set(own)
-        taxonomy = Taxonomy([edge for edge in edges if edge[1] in own_set], nodes=own)
+    taxonomy, given = tree, settings.pop("given")
+    if given < len(nodes):
+        own = lower < given
+        taxonomy = Taxonomy.of_numbers(nodes[:given], upper[own], lower[own])
     return SavedModel(taxonomy, Places(tree, documents), trained, settings)
 
 
 def _about(model: SavedModel) -> tuple[dict[str, Array], dict[str, Any]]:
     """The tree and where documents stand in it, as arrays, and the settings."""
     tree, documents = model.places.tree, model.places.documents
-    edges = np.array([tree.numbers(edge) for edge in tree.edges], np.int64)
     nodes, ends = pack_strings(
         [json.dumps(_node_json(node), ensure_ascii=False) for node in tree.nodes]
     )
     arrays: dict[str, Array] = {
-        "edges": edges.reshape(-1, 2),
+        "edges": np.column_stack(tree.edge_numbers),
         "labels_starts": documents.starts,
         "labels_columns": documents.columns,
         "nodes": nodes,

@@ -19,6 +19,7 @@ from classmark.arrays import (
     Floats,
     Ints,
     Rows,
+    distinct,
     keep_columns,
     read_only,
     with_constant,
@@ -357,7 +358,7 @@ def learn_node(
         return piece_of(*fit_node(rows, owners, base, C, tol), base, drop)
     from scipy.sparse import csr_matrix  # the same, less a part all daughters share
 
-    some = np.unique(owners.columns)
+    some = distinct(owners.columns)
     ranker = PreferenceRanker("dom", C, tol, memory="1B")
     features, fitted, learned = fit_margins(rows, keep_columns(owners, some), ranker)
     parts: Any = (fitted.data, some[fitted.indices], fitted.indptr)
@@ -408,6 +409,16 @@ class TrainedNodes:
         codes, owner = self._by_code
         low, high = np.searchsorted(codes, [code, code + 1])
         return list(map(int, owner[low:high]))
+
+    def above(self, leaves: Sequence[int]) -> Ints:
+        """The inner nodes on all ways to some leaves, parents first."""
+        n_inner = len(self.plain[0]) - 1
+        waiting, ancestors = list(leaves), set[int]()
+        while waiting:
+            fresh = set(self.mothers(waiting.pop())) - ancestors
+            ancestors |= fresh
+            waiting += [at - n_inner for at in fresh]
+        return np.array(sorted(ancestors), np.int64)
 
     def piece(self, at: int) -> NodeWeights:
         """What inner node ``at`` has learned."""

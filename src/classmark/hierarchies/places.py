@@ -18,10 +18,12 @@ from classmark.arrays import (
     Ints,
     Rows,
     bounds_of,
+    distinct,
     ranges,
     rows_in,
     take,
 )
+from classmark.preferences.labels import NO_LABELS, label_column
 from classmark.problems import Mistake
 from classmark.storage import open_folder, save
 from classmark.taxonomy.tree import Dummy, Taxonomy
@@ -130,7 +132,7 @@ class Places:
         begins, flat = bounds_of(many), np.concatenate([*parents, self.leaves[:0]])
         leaves, nodes, cells = np.arange(len(self.leaves)), self.leaves, self.leaves[:0]
         while len(leaves):
-            cells = np.union1d(cells, leaves * self.size + nodes)
+            cells = distinct(np.append(cells, leaves * self.size + nodes))
             leaves = np.repeat(leaves, many[nodes])
             nodes = flat[ranges(begins[nodes], many[nodes])]
         starts = np.searchsorted(cells, np.arange(len(self.leaves) + 1) * self.size)
@@ -227,9 +229,37 @@ def categories_in(y: Iterable[Any]) -> list[list[Any]]:
 
 def listed(y: Iterable[Any]) -> list[Any]:
     """The entry of ``y`` for each document, as a list."""
+    if y is None:
+        raise Mistake(f"y is None: give a list of categories. {NO_LABELS}")
+    if hasattr(y, "__array__"):
+        column = np.asarray(y)
+        column = label_column(column) if column.dtype.kind == "f" else column
+        return list(column.tolist())
     if isinstance(y, str) or not isinstance(y, Iterable):
         raise Mistake(f"y is {y!r}: give a list, for each document its categories")
-    return y.tolist() if isinstance(y, np.ndarray) else list(y)
+    return list(y)
+
+
+def as_given(names: list[Any], y: Any) -> Any:
+    """Names of categories as an array where ``y`` came as one of names, else a list.
+
+    >>> as_given(["a"], np.array(["a", "a"])), as_given(["a"], ["a", "a"])
+    (array(['a'], dtype='<U1'), ['a'])
+    """
+    column = np.asarray(y) if hasattr(y, "__array__") else np.empty((0, 0))
+    if column.ndim != 1 or any(isinstance(entry, MANY) for entry in column):
+        return names
+    array = np.array(names)
+    return array if array.ndim == 1 else names
+
+
+def flat_taxonomy(names: Iterable[Hashable]) -> Taxonomy:
+    """All names below one root: the tree that stands for no tree.
+
+    >>> flat_taxonomy(["a", "b"]).leaves
+    ['a', 'b']
+    """
+    return Taxonomy([(Dummy("root"), name) for name in names])
 
 
 def require_one_each(rows: int, entries: int) -> None:

@@ -27,6 +27,7 @@ from classmark.hierarchies.places import (
     require_one_each,
     shape_of,
 )
+from classmark.language import N_, _, decimal, general, percent, whole
 from classmark.measures.significance import Outcome, micro_sign_test
 from classmark.problems import Mistake
 from classmark.progress import track
@@ -36,7 +37,7 @@ from classmark.validation import generator
 
 RANDOM_SHARE = 0.3
 SCALE = 1e-4  # stands for 8BRL, a constant for the worst case, when nodes are tried
-SINGLE = "decides nothing: a single daughter"
+SINGLE = N_("decides nothing: it has only one subcategory")
 
 
 class Removed(NamedTuple):
@@ -158,7 +159,7 @@ def _by_bound(
         free = removal.terms <= 0 <= removal.gain
         if free or removal.gain > threshold:
             trials.remove(v)
-            removals.append((v, SINGLE if free else removal.why))
+            removals.append((v, _(SINGLE) if free else removal.why))
     return removals
 
 
@@ -166,7 +167,7 @@ def _by_meta(
     trials: Removals, able: list[int], options: PruningOptions, most: int
 ) -> Chosen:
     """By a classifier of nodes, the surest first."""
-    _, _, path = options.policy.partition(":")
+    path = options.policy.partition(":")[2]
     meta = MetaClassifier.open(path) if path else options.meta
     meta = shipped(options.without) if meta is None else meta
     described = Described(trials)
@@ -176,22 +177,23 @@ def _by_meta(
     for v in track(able, "describing nodes", len(able)):
         p = trials.parent(v)
         if min(len(tree[v]), len(tree[p])) == 1:
-            ranked.append((1.0, v, SINGLE))
+            ranked.append((1.0, v, _(SINGLE)))
         elif len(trials.at(v)):
             features = described.features(v, p)
             chance = float(meta.probability(features[np.newaxis])[0])
             if chance > least:
-                ranked.append((chance, v, f"better without, probability {chance:.2f}"))
+                why = _("better without it, probability %(p)s", p=decimal(chance))
+                ranked.append((chance, v, why))
     ranked.sort(key=lambda entry: -entry[0])
     return [(v, why) for _, v, why in ranked[:most]]
 
 
 def _at_random(
-    _: Removals, able: list[int], options: PruningOptions, most: int
+    _trials: Removals, able: list[int], options: PruningOptions, most: int
 ) -> Chosen:
     count = most if options.share is not None else round(RANDOM_SHARE * len(able))
     drawn = generator(options.seed).permutation(len(able))[:count]
-    return [(able[at], "at random") for at in np.sort(drawn)]
+    return [(able[at], _("at random")) for at in np.sort(drawn)]
 
 
 def _by_layer(
@@ -200,7 +202,7 @@ def _by_layer(
     """Whole layers of inner nodes; number 1 is right below the top."""
     places, tree = trials.places, trials.daughters
     layer = places.tree.lineage.depths + int(places.root == len(places.tree))
-    name, _, number = options.policy.partition(":")
+    name, _colon, number = options.policy.partition(":")
     deepest = max((int(layer[v]) for v in able), default=0)
     if number and not 1 <= int(number) <= deepest:
         raise Mistake(
@@ -218,7 +220,8 @@ def _by_layer(
             goes = at == int(number or 1)
         if goes:
             last = name == "flatten-bottom"
-            chosen.append((v, "above leaves alone" if last else f"layer {at}"))
+            layer_at = _("layer %(n)s", n=at)
+            chosen.append((v, _("only leaves below it") if last else layer_at))
     return chosen[:most]
 
 
@@ -267,7 +270,7 @@ def _lifted(
 HELD_OUT = 0.25
 FEWEST = 8
 SURE = 0.05
-BOUND_LABEL = "bound of the theorem on the error (over 1: it says nothing)"
+BOUND_LABEL = N_("theoretical bound on the error (above 1 it says nothing)")
 
 
 class PruningState(NamedTuple):
@@ -302,11 +305,14 @@ class PruningReport(Pruned):
     def rows(self) -> list[dict[str, Any]]:
         """The figures as lines of a table: what, before, after."""
         pairs = {
-            f"removed, of {self.tried} inner nodes": (0, len(self.removed)),
-            "complexity": (self.before.complexity, self.after.complexity),
-            "complexity over flat": (self.before.ratio, self.after.ratio),
-            "held-out error": (self.before.error, self.after.error),
-            BOUND_LABEL: (self.before.bound.total, self.after.bound.total),
+            _("removed, of %(n)s inner categories", n=whole(self.tried)): (
+                0,
+                len(self.removed),
+            ),
+            _("complexity"): (self.before.complexity, self.after.complexity),
+            _("complexity relative to no tree"): (self.before.ratio, self.after.ratio),
+            _("held-out error"): (self.before.error, self.after.error),
+            _(BOUND_LABEL): (self.before.bound.total, self.after.bound.total),
         }
         return [
             {"what": label, "before": a, "after": b} for label, (a, b) in pairs.items()
@@ -315,28 +321,45 @@ class PruningReport(Pruned):
     @property
     def said(self) -> str:
         """In one sentence: better, worse or not to be told apart, and how surely."""
-        gain = self.before.error - self.after.error
-        sure = self.chance.p_value < SURE
-        word = ("better" if gain > 0 else "worse") if sure else "not surely different"
-        return (
-            f"{word}: error {self.before.error:.3f} before, {self.after.error:.3f} "
-            f"after, on {self.tested} documents held out "
-            f"(micro sign test, p = {self.chance.p_value:.3g})"
+        words = WORSE if self.after.error > self.before.error else BETTER
+        return _(
+            words if self.chance.p_value < SURE else EQUAL,
+            before=percent(self.before.error, 1),
+            after=percent(self.after.error, 1),
+            n=whole(self.tested),
+            p=general(self.chance.p_value, 3),
         )
 
     @property
     def explained(self) -> str:
         """What decided, and on which documents; nothing where chance did."""
-        return EXPLAINED.get(self.policy.partition(":")[0], "")
+        text = EXPLAINED.get(self.policy.partition(":")[0], "")
+        return _(text) % {"price": decimal(SCALE, 4)} if text else ""
 
 
+BETTER = N_(
+    "The simpler tree is significantly better: %(after)s errors instead of %(before)s "
+    "on %(n)s test documents (micro sign test, p = %(p)s)"
+)
+WORSE = N_(
+    "The simpler tree is significantly worse: %(after)s errors instead of %(before)s "
+    "on %(n)s test documents (micro sign test, p = %(p)s)"
+)
+EQUAL = N_(
+    "There is no significant difference: %(before)s errors before, %(after)s after, on "
+    "%(n)s test documents (micro sign test, p = %(p)s)"
+)
 EXPLAINED = {
-    "bound": "a node went where the documents gained by folds exceed a price for "
-    f"complexity ({SCALE:.4f} √m Σ|D|(|D| − 1) documents) and, unless bold, their "
-    "standard error; gains beside the nodes are on the documents they were chosen on; "
-    "the bound of the theorem did not decide",
-    "meta": "a classifier learned on nodes that were tried said which nodes go; the "
-    "bound of the theorem did not decide",
+    "bound": N_(
+        "a category is removed if this gains more documents in cross-validation than a "
+        "price for complexity (%(price)s √m Σ|D|(|D| − 1) documents) and, unless bold, "
+        "than the standard error; the gains listed are on the documents used for "
+        "choosing; the theoretical bound is not used"
+    ),
+    "meta": N_(
+        "a classifier that learned from other categories chose those to remove; the "
+        "theoretical bound is not used"
+    ),
 }
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from classmark.arrays import Bools, Ints, Rows, rows_from, take
+from classmark.arrays import Bools, Ints, Rows, distinct, rows_from, take
 from classmark.corpus.documents import train_test
 from classmark.corpus.power_laws import PowerLaw, power_law
 from classmark.hierarchies.held_out import (
@@ -32,6 +32,7 @@ from classmark.hierarchies.places import (
     require_one_each,
     shape_of,
 )
+from classmark.language import N_, _, decimal, general, percent, whole
 from classmark.measures.significance import Outcome, sign_test
 from classmark.problems import Mistake
 from classmark.taxonomy.tree import Taxonomy
@@ -169,11 +170,11 @@ def feature_counts(places: Places, rows: Rows) -> FeatureCounts:
     for v in range(places.size):
         documents = nodes.indices[nodes.indptr[v] : nodes.indptr[v + 1]]
         if len(documents):
-            features[v] = len(np.unique(present[documents].indices))
+            features[v] = len(distinct(present[documents].indices))
     depth = places.tree.lineage.depths
     if places.root == len(places.tree):
         depth = np.append(depth + 1, 0)
-    width = len(np.unique(rows.columns))
+    width = len(distinct(rows.columns))
     return FeatureCounts(places, features, depth, width)
 
 
@@ -251,7 +252,7 @@ def compare(
     parts = train_test(len(placed), HELD_OUT, seed)
     learn, ask = (take(rows, placed[part]) for part in parts)
     taught, truth = (take(places.documents, placed[part]) for part in parts)
-    size = rows.values.itemsize * len(np.unique(learn.columns)) * len(places.leaves)
+    size = rows.values.itemsize * len(distinct(learn.columns)) * len(places.leaves)
     if size > ROOM:
         learner = NodeLearner(CENTROIDS)
 
@@ -418,17 +419,16 @@ def taxonomy_report(
     figures = _of_tree(taxonomy, places)
     if X is None:
         return TaxonomyReport(
-            **figures, why="documents are needed to choose a strategy"
+            **figures, why=_("documents are needed to choose a strategy")
         )
     rows = rows_from(X)
     require_one_each(len(rows), len(places.documents))
     figures |= _of_documents(places, rows)
     if len(places.leaves) < 2 or len(places.inner) < 2:
-        few = "the taxonomy has fewer than two leaves"
-        same = few if len(places.leaves) < 2 else "all leaves are right below the top"
-        return TaxonomyReport(**figures, why=f"nothing to choose between: {same}")
+        same = ONE_LEAF if len(places.leaves) < 2 else NO_LEVELS
+        return TaxonomyReport(**figures, why=_(same))
     if np.diff(places.documents.starts).astype(np.bool_).sum() < FEWEST:
-        few = f"fewer than {FEWEST} documents have a category: too few to hold some out"
+        few = _("fewer than %(n)s documents have a category: too few to test", n=FEWEST)
         return TaxonomyReport(**figures, why=few)
     compared = compare(places, rows)
     flat, top_down = compared.flat, compared.top_down
@@ -489,6 +489,33 @@ def _of_documents(places: Places, rows: Rows) -> dict[str, Any]:
     }
 
 
+ONE_LEAF = N_("there is nothing to compare: the taxonomy has fewer than two leaves")
+NO_LEVELS = N_("there is nothing to compare: all leaves are directly below the top")
+NO_ERROR = N_(
+    "on %(n)s test documents neither makes an error, and the tree has %(share)s of the "
+    "complexity"
+)
+FEWER = N_(
+    "on %(n)s test documents, classification down the tree makes no more errors than "
+    "without the tree (%(ratio)s times as many), with %(share)s of the complexity"
+)
+MORE = N_(
+    "on %(n)s test documents, classification down the tree makes %(ratio)s times as "
+    "many errors as without the tree, which may be chance (p = %(p)s), with %(share)s "
+    "of the complexity"
+)
+TOO_MANY = N_(
+    "on %(n)s test documents, classification down the tree makes %(ratio)s times as "
+    "many errors as without the tree (p = %(p)s), although with %(share)s of the "
+    "complexity"
+)
+TOO_LARGE = N_(
+    "on %(n)s test documents, classification down the tree makes %(ratio)s times as "
+    "many errors as without the tree (p = %(p)s), but without the tree the weights "
+    "would take %(size)s GB"
+)
+
+
 def favoured(
     compared: StrategyComparison, ratio: float, flat_size: int
 ) -> tuple[str, str]:
@@ -498,18 +525,19 @@ def favoured(
     speaks for the tree, the errors on the way down against it. Flat where its weights
     fit 4 GB, else pruned: as flat as the bound allows.
     """
-    errors = compared.ratio
-    comparison = (
-        f"{errors:.2f} times as often as" if isfinite(errors) else "more often than"
-    )
-    measured = (
-        f"down the tree errs {comparison} flat on {compared.tested} documents "
-        f"held out (p = {compared.chance.p_value:.2g})"
-    )
-    saved = f"its complexity is {ratio:.2g} of flat's"
-    if errors <= 1 or compared.chance.p_value >= SURE:
-        return "top-down", f"{measured}, and {saved}"
+    values = {
+        "n": whole(compared.tested),
+        "ratio": decimal(compared.ratio) if isfinite(compared.ratio) else "∞",
+        "p": general(compared.chance.p_value, 2),
+        "share": percent(ratio),
+        "size": whole(flat_size * BYTES / 1e9),
+    }
+    if not (compared.top_down.held_out or compared.flat.held_out):
+        return "top-down", _(NO_ERROR, **values)
+    if compared.ratio <= 1:
+        return "top-down", _(FEWER, **values)
+    if compared.chance.p_value >= SURE:
+        return "top-down", _(MORE, **values)
     if flat_size * BYTES <= MEMORY:
-        return "flat", f"{measured}: more than chance, though {saved}"
-    size = flat_size * BYTES / 1e9
-    return "pruned", f"{measured}, but flat weights would take {size:,.0f} GB"
+        return "flat", _(TOO_MANY, **values)
+    return "pruned", _(TOO_LARGE, **values)

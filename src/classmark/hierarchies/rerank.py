@@ -29,7 +29,7 @@ from classmark.hierarchies.flat import (
 )
 from classmark.hierarchies.held_out import fitted, parted
 from classmark.hierarchies.nodes import in_use
-from classmark.hierarchies.places import categories_in, numbered
+from classmark.hierarchies.places import as_given, categories_in, numbered
 from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
 from classmark.measures import classification
 from classmark.problems import Mistake
@@ -240,11 +240,11 @@ class RareCategoryReranker(ScoringClassifier):
     def fit(self, X: Any, y: Iterable[Any]) -> Self:
         """Learn from documents X, shape (n, features), and their classes."""
         self._check()
-        rows, categories = rows_from(X), categories_in(y)
+        rows, categories = self._taught_rows(X), categories_in(y)
         random = generator(self.random_state)
         base = CrammerSingerSVM() if self.base is None else self.base
         self._model = fitted(base, rows, categories)
-        self.base_, self.classes_ = self._model.model, self._model.classes
+        self.base_, self.classes_ = self._model.model, as_given(self._model.classes, y)
         labels = numbered(categories, self.classes_)
         seed = int(random.integers(2**31))
         learn, ask = parted(labels, HELD_OUT, random)
@@ -268,11 +268,6 @@ class RareCategoryReranker(ScoringClassifier):
         self.pairs_ = Votes(rows, labels, self.scale_, *limits, self.votes, seed)
         self.sizes_ = self.pairs_.sizes
         return self
-
-    def decision_function(self, X: Any) -> Floats:
-        """The base's scores; where the vote turned two classes round, theirs change."""
-        self._require_fitted()
-        return np.concatenate(list(self._score_blocks(rows_from(X))))
 
     def _score_blocks(self, rows: Rows) -> Iterator[Floats]:
         """The base's scores, block after block, after the votes."""
@@ -364,7 +359,7 @@ class VotedRanker(LinearRanker):
         """Refuse: the ranker inside is fitted already."""
         raise Mistake("a VotedRanker holds a fitted ranker: fit that one")
 
-    def decision_function(self, X: Any) -> Floats:
+    def category_scores(self, X: Any) -> Floats:
         """Scores of all categories, shape (documents, categories)."""
         rows = rows_from(X)
         numbers = np.asarray(self.numbers, np.int64)
@@ -374,3 +369,7 @@ class VotedRanker(LinearRanker):
     def evidence(self, X: Any, category: int) -> Evidence:
         """Each feature's part in the score of ``category`` for the one row of ``X``."""
         return self.ranker.evidence(X, category)
+
+    def matched_name(self, X: Any, category: int) -> tuple[str, float] | None:
+        """The name of a category that the one row of ``X`` has, and what it adds."""
+        return self.ranker.matched_name(X, category)

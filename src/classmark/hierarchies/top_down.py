@@ -14,8 +14,15 @@ import numpy as np
 
 from classmark.arrays import Floats, Ints, Rows, ranges, rows_from, take
 from classmark.estimator import Estimator, parameters, renamed
-from classmark.hierarchies.flat import share_right
-from classmark.hierarchies.kernels import all_leaves, best_first, descend, node_scores
+from classmark.hierarchies.flat import owners_of, share_right
+from classmark.hierarchies.kernels import (
+    all_leaves,
+    best_first,
+    descend,
+    leaf_scores,
+    leaves_before,
+    node_scores,
+)
 from classmark.hierarchies.model_files import (
     UNTRAINED,
     SavedModel,
@@ -33,6 +40,8 @@ from classmark.hierarchies.nodes import (
 from classmark.hierarchies.places import (
     Nodes,
     Places,
+    as_given,
+    flat_taxonomy,
     places_of,
     require_one_each,
     shape_of,
@@ -41,7 +50,7 @@ from classmark.hierarchies.pruning import prune_taxonomy
 from classmark.hierarchies.taxonomy_ranker import require_taxonomy
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
-from classmark.rankers.linear import Evidence, LinearRanker, documents_like
+from classmark.rankers.linear import Evidence, LinearRanker, Standing
 from classmark.ranking import order
 from classmark.taxonomy.tree import Taxonomy
 from classmark.validation import require_k, require_numbers
@@ -89,12 +98,7 @@ def best_path(
     scores = np.empty(trained.widest)
     reach = {-n_inner: 0.0}
     came: dict[int, Step] = {}
-    waiting, ancestors = [leaf], set[int]()
-    while waiting:
-        fresh = set(trained.mothers(waiting.pop())) - ancestors
-        ancestors |= fresh
-        waiting += [at - n_inner for at in fresh]
-    for at in sorted(ancestors):  # parents first
+    for at in trained.above([leaf]):
         count = node_scores(at, columns, values, trained.arrays, scores)
         odds = scores[:count] * scale
         odds = odds - odds.max()
@@ -120,6 +124,7 @@ class TopDownClassifier(Estimator):
     that category. Graphs, several roots and categories without documents are allowed:
     those are ranked after all others, and their scores are −inf.
 
+    taxonomy : None stands for one without inner categories.
     base : "svm" (Crammer–Singer), "logistic" or "naive-bayes"; ``fit_node`` says what
         C and tol mean for each.
     beam : how many paths are followed at once; 1 is the greedy descent, None finds the
@@ -150,7 +155,7 @@ class TopDownClassifier(Estimator):
     _kind = "classifier"
     _needs_y = True
 
-    taxonomy: Taxonomy
+    taxonomy: Taxonomy | None = None
     base: str = "svm"
     beam: int | None = 1
     C: float = 1.0
@@ -170,7 +175,10 @@ class TopDownClassifier(Estimator):
         require_numbers(self, "n_jobs", whole=True, least=1)
         require_numbers(self, "beam", whole=True, or_none=True, least=1)
         require(self.base, self.C)
-        rows, places = rows_from(X), places_of(self.taxonomy, y)
+        rows, tree = self._taught_rows(X), self.taxonomy
+        if tree is None:
+            tree = flat_taxonomy(owners_of(y, len(rows))[0])
+        places = places_of(tree, y)
         require_one_each(len(rows), len(places.documents))
         if not places.documents.nnz:
             raise Mistake("y: no document is in a category: give some that are")
@@ -181,18 +189,23 @@ class TopDownClassifier(Estimator):
         if self.folder is None:
             trained = train(nodes, settings)
         else:
-            unmade = self._saved(places, UNTRAINED, rows.width)
+            unmade = self._saved(places, UNTRAINED, rows.width, tree)
             trained = trained_in(Path(self.folder), nodes, settings, unmade)
-        return self._with(places, trained, rows.width)
+        self._with(places, trained, rows.width, tree)
+        self.classes_: Any = as_given(places.named, y)
+        return self
 
-    def predict(self, X: Any) -> list[Any]:
-        """The category of each document, by the beam."""
+    def predict(self, X: Any) -> Any:
+        """The category of each document, by the beam: an array where ``y`` was one."""
+        return as_given(self._predicted(X), self.classes_)
+
+    def _predicted(self, X: Any) -> list[Any]:
         rows = self._documents(X)
         if self.beam is None:
             return self._named(self.best_leaves(rows, 1)[0][:, 0])
         shape = (len(rows), self.beam)
         leaves, scores = np.empty(shape, np.int64), np.empty(shape)
-        options = (self._scale, self.beam, self.trained_.widest)
+        options = (self.scale_, self.beam, self.trained_.widest)
         self.trained_.walk(descend, rows, options, (leaves, scores), self.n_jobs)
         return self._named(leaves[:, 0])
 
@@ -224,9 +237,13 @@ class TopDownClassifier(Estimator):
     def decision_function(self, X: Any) -> Floats:
         """Log-probabilities of all leaves, shape (n, leaves), as ``classes_`` lists.
 
-        −inf : no document of the leaf was learned from.
+        −inf : no document of the leaf was learned from. Of two classes, where ``y`` was
+        an array, how far the second is ahead, shape (n,), as scikit-learn has it.
         """
-        return self._masked(self._everywhere(self._documents(X)))
+        scores = self._masked(self._everywhere(self._documents(X)))
+        if isinstance(self.classes_, np.ndarray) and len(self.classes_) == 2:
+            return np.asarray(scores[:, 1] - scores[:, 0])
+        return scores
 
     def margins(self, X: Any) -> Floats:
         """Least score above the best sister's on the way to each leaf [Babbar13].
@@ -255,7 +272,7 @@ class TopDownClassifier(Estimator):
         if place is None:
             raise Mistake(f"leaf {leaf!r} is not one of classes_: check its spelling")
         columns, values = rows.row(0)
-        parts = path_parts(self.trained_, columns, values, place, self._scale)
+        parts = path_parts(self.trained_, columns, values, place, self.scale_)
         return Evidence(columns.astype(np.int64), parts)
 
     @property
@@ -271,7 +288,7 @@ class TopDownClassifier(Estimator):
     def save(self, folder: str | Path) -> None:
         """Write a new folder of arrays; ``open`` maps them."""
         self._require_fitted()
-        learned = (self.places_, self.trained_, self.n_features_in_)
+        learned = (self.places_, self.trained_, self.n_features_in_, self._tree)
         keep(Path(folder), self._saved(*learned))
 
     @classmethod
@@ -284,24 +301,27 @@ class TopDownClassifier(Estimator):
         saved = open_model(inside if inside.exists() else Path(folder))
         settings = {name: saved.settings[name] for name in KEPT}
         classifier = cls(saved.taxonomy, **settings)
-        return classifier._with(saved.places, saved.trained, saved.settings["features"])
+        learned = saved.places, saved.trained, saved.settings["features"]
+        return classifier._with(*learned, saved.taxonomy)
 
     def _saved(
-        self, places: Places, trained: TrainedNodes, features: int
+        self, places: Places, trained: TrainedNodes, features: int, tree: Taxonomy
     ) -> SavedModel:
         settings = {name: getattr(self, name) for name in KEPT}
-        return SavedModel(
-            self.taxonomy, places, trained, {**settings, "features": features}
-        )
+        return SavedModel(tree, places, trained, {**settings, "features": features})
 
-    def _with(self, places: Places, trained: TrainedNodes, features: int) -> Self:
+    def _with(
+        self, places: Places, trained: TrainedNodes, features: int, tree: Taxonomy
+    ) -> Self:
         self.places_, self.trained_, self.n_features_in_ = places, trained, features
+        self._tree = tree
         self.classes_ = places.named
         self._place = {leaf: at for at, leaf in enumerate(self.classes_)}
         return self
 
     @property
-    def _scale(self) -> float:
+    def scale_(self) -> float:
+        """What scores are multiplied by before they become probabilities."""
         return float(self.scale) if self.base == "svm" else 1.0
 
     def _named(self, leaves: Ints) -> list[Any]:
@@ -316,14 +336,25 @@ class TopDownClassifier(Estimator):
         (n, most) each; −1 and −∞ where there are no more.
         """
         out = np.empty((len(rows), most), np.int64), np.empty((len(rows), most))
-        options = (self._scale, float(ratio), len(self.classes_))
+        options = (self.scale_, float(ratio), len(self.classes_))
         self.trained_.walk(best_first, rows, options, out, self.n_jobs)
         return out
+
+    def leaf_scores(self, words: Any, leaves: Ints) -> Floats:
+        """The log-probabilities of some leaves for one document, node by node."""
+        trained = self.trained_
+        out = np.full(len(self.classes_), -np.inf)
+        above = trained.above(leaves.tolist())
+        columns, values = words
+        leaf_scores(
+            columns, values, trained.arrays, self.scale_, above, trained.widest, out
+        )
+        return out[leaves]
 
     def _everywhere(self, rows: Rows, *, margins: bool = False) -> Floats:
         """The log-probability, or the least margin, of every leaf, (n, leaves)."""
         out = np.empty((len(rows), len(self.classes_)))
-        options = (self._scale, margins)
+        options = (self.scale_, margins)
         self.trained_.walk(all_leaves, rows, options, (out,), self.n_jobs)
         return out
 
@@ -339,8 +370,7 @@ class TopDownClassifier(Estimator):
             yield Rows(starts, rows.columns, rows.values, rows.width)
 
     def _documents(self, X: Any) -> Rows:
-        self._require_fitted()
-        return documents_like(X, self.n_features_in_, self)
+        return self._rows_as_taught(X)
 
 
 @parameters()
@@ -353,7 +383,8 @@ class TopDownRanker(LinearRanker):
     removed before, as "bound" or "meta:FILE"; and whether boldly.
     base, C, drop, n_jobs, memory : as in ``TopDownClassifier``.
 
-    Attributes: classifier_ (a ``TopDownClassifier``), pruned_ (the nodes removed).
+    Attributes: classifier_ (a ``TopDownClassifier``), pruned_ (the nodes removed),
+    is_learned (which labels have documents), n_learned (how many leaves have).
     ``working`` names a folder that keeps what is finished while ``fit`` runs.
 
     >>> tree = Taxonomy([("r", "a"), ("r", "b"), ("a", 1), ("a", 2)])
@@ -361,6 +392,8 @@ class TopDownRanker(LinearRanker):
     >>> ranker.rank([[0.0, 1.0, 0.0]], k=1).tolist()
     [[1]]
     """
+
+    descends = True
 
     taxonomy: Taxonomy
     categories: Sequence[Any]
@@ -406,8 +439,15 @@ class TopDownRanker(LinearRanker):
         self.labels_ = np.full(len(leaf), -1, np.int64)
         has_leaf = self.leaves_ >= 0
         self.labels_[self.leaves_[has_leaf]] = np.flatnonzero(has_leaf)
+        learned = self.classifier_.places_.sizes > 0  # others come after all of these
+        self.is_learned_leaf = learned
+        self.is_learned = has_leaf & learned[np.maximum(self.leaves_, 0)]
+        self.n_learned = int(learned.sum())
+        self._n_hidden = int((self.labels_[learned] < 0).sum())
+        shown = np.where(learned, self.labels_, -1)
+        self._shown: tuple[Ints | None, Ints] = None, shown
 
-    def decision_function(self, X: Any) -> Floats:
+    def category_scores(self, X: Any) -> Floats:
         """Logarithms of the ways' probabilities, shape (documents, categories).
 
         −inf : no document of the category was learned from.
@@ -418,6 +458,11 @@ class TopDownRanker(LinearRanker):
         scores[:, self.leaves_ < 0] = -np.inf
         return scores
 
+    @property
+    def n_ranked(self) -> int:
+        """How many categories it knows."""
+        return len(self.categories)
+
     def best(self, X: Any, top: int) -> list[tuple[int, float]]:
         """The most probable categories of the one row of ``X``, and their scores.
 
@@ -426,13 +471,40 @@ class TopDownRanker(LinearRanker):
         """
         self._require_fitted()
         model = self.classifier_
-        learned = model.places_.sizes > 0  # the others come after all of these
-        hidden = int((self.labels_[learned] < 0).sum())
-        n_best = min(int(learned.sum()), top + hidden)
+        n_best = min(self.n_learned, top + self._n_hidden)
         best_leaves, scores = model.best_leaves(rows_from(X), n_best)
         labels = self.labels_[best_leaves[0]]
         ranked = zip(labels.tolist(), scores[0].tolist(), strict=True)
         return [(label, score) for label, score in ranked if label >= 0][:top]
+
+    def ranks(
+        self, X: Any, categories: Sequence[int], numbers: Ints | None = None
+    ) -> list[Standing | None]:
+        """As every ranker; only nodes that may lead to better ones are looked at.
+
+        numbers : of each category, the one it counts as, or −1 for none; its own.
+        """
+        self._require_fitted()
+        model = self.classifier_
+        words, trained = rows_from(X).row(0), model.trained_
+        shown = self._shown
+        if shown[0] is not numbers:
+            own = self.labels_
+            if numbers is not None:
+                own = np.append(numbers, -1)[own]
+            self._shown = shown = numbers, np.where(model.places_.sizes > 0, own, -1)
+        own = shown[1]
+        standings: list[Standing | None] = []
+        for category in categories:
+            leaves = np.flatnonzero(own == category)
+            score = model.leaf_scores(words, leaves).max(initial=-np.inf)
+            before = leaves_before(
+                *words, trained.arrays, model.scale_, score, own, category,
+                trained.widest,
+            )  # fmt: skip
+            known = np.isfinite(score)
+            standings.append(Standing(1 + before, float(score)) if known else None)
+        return standings
 
     def evidence(self, X: Any, category: int) -> Evidence:
         """Each feature's part in the decisions on the way to a category."""

@@ -23,17 +23,17 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
-from itertools import product
+from itertools import chain, product
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Array, Bools, Floats
+from classmark.arrays import Array, Bools, Floats, Ints, distinct
 from classmark.index.feedback import Feedback, feedback_from
 from classmark.index.kernels_search import accumulate
 from classmark.index.kernels_topk import intersect, subtract, unite
-from classmark.index.models import frozen
+from classmark.index.models import Prepared, Prior, frozen
 from classmark.index.postings import Field
 from classmark.index.query_language import (
     FIELD,
@@ -49,19 +49,27 @@ from classmark.index.query_language import (
     Parts,
     Phrase,
     Word,
+    leaves_of,
     parse,
 )
 from classmark.index.search import (
     BaseSearcher,
     Hit,
-    Prior,
     Question,
     Searcher,
     Weights,
     require_size,
 )
-from classmark.problems import Mistake, worded
-from classmark.text import Analyzer, words
+from classmark.index.united import Pattern
+from classmark.language import _
+from classmark.problems import Mistake, refusal, worded
+from classmark.text import Analyzer, fold_accents, words
+
+_STAR = re.compile(r"\w\*|\*\w")
+_INNER = re.compile(r"\w\?+\w")
+_ASKED = re.compile(r"\w+(?:\?+\w+)+\??")  # a question mark at the end is one
+_EDGES = re.compile(r"^[^\w*?]+|[^\w*?]+$")
+_SIGNS = re.compile(r"[*?]+")
 
 Documents = NDArray[np.uint32]
 Kernel = Callable[[Array, Array, Array], int]
@@ -95,23 +103,86 @@ class QueryContext:
             if isinstance(node, Word) and name != node.text and name in self.fields:
                 raise self.malformed(
                     node.at + len(node.text),
-                    f'a word or a "phrase" is expected right after {name}: without a '
-                    "blank; or leave the colon out",
+                    _(
+                        'a word or a "phrase" is expected right after %(name)s: write '
+                        "it without a blank, or leave the colon out",
+                        name=name,
+                    ),
                 )
             return self.fields
         if node.field not in self.fields:
             names = ", ".join(self.fields)
             raise self.malformed(
                 node.at,
-                f"there is no field {node.field!r}: use {names}, or put the text in "
-                "quotation marks",
+                _(
+                    "there is no field %(field)r: use %(names)s, or put the text in "
+                    "quotation marks",
+                    field=node.field,
+                    names=names,
+                ),
             )
         return {node.field: self.fields[node.field]}
 
     def terms(self, node: Leaf) -> list[tuple[str, int]]:
         """Return the terms of a word or phrase, each with its place in it."""
+        if pattern := self._pattern(node):
+            for field in self.within(node).values():
+                self._looked_up(pattern, field, node)
+            return [(pattern, 0)]
         terms = self.analyzer.terms(words(node.text))
         return [(term, place) for place, term in enumerate(terms) if term]
+
+    def _pattern(self, node: Leaf) -> Pattern | None:
+        """Read a word with * or ?; None where it has neither."""
+        if not has_wildcard(node):
+            return None
+        if isinstance(node, Phrase):
+            raise self.malformed(
+                node.at, _("a phrase takes no * or ?: leave the quotation marks out")
+            )
+        text = _EDGES.sub("", node.text)
+        pieces = [piece for piece in _SIGNS.split(text) if piece]
+        parts = [words(piece) for piece in pieces]
+        if any(len(part) != 1 for part in parts):
+            raise self.malformed(
+                node.at, _("* and ? stand for letters of one word: write it alone")
+            )
+        if text[0] in "*?":
+            raise self.malformed(
+                node.at,
+                _("a word with * or ? begins with a letter: write one before it"),
+            )
+        texts = [part[0] for part in parts]
+        if self.analyzer.accents == "fold":
+            texts = [fold_accents(each) for each in texts]
+        signs = [*_SIGNS.findall(text), ""]
+        pattern = "".join(chain(*zip(texts, signs, strict=False)))
+        is_prefix = len(texts) == 1 and set(signs[0]) == {"*"}
+        return Pattern(pattern, self.analyzer.terms(texts)[0] if is_prefix else "")
+
+    def _looked_up(self, pattern: Pattern, field: Field | None, node: Leaf) -> Ints:
+        """Return the numbers of a pattern's terms; the field may lie elsewhere."""
+        if field is None:
+            return np.empty(0, np.int64)
+        try:
+            return pattern.numbers(field)
+        except Mistake as problem:
+            raise self.malformed(node.at, str(problem)) from problem
+
+    def expansions(self) -> dict[str, list[str]]:
+        """Return the terms of each word with * or ? that is not negated."""
+        terms: dict[str, list[str]] = {}
+        for leaf in leaves_of(self.tree):
+            for term, _place in self.terms(leaf):
+                if isinstance(term, Pattern):
+                    terms[term] = sorted(
+                        {
+                            field.term(number)
+                            for field in self.within(leaf).values()
+                            for number in term.numbers(field).tolist()
+                        }
+                    )
+        return terms
 
     def living(self) -> Documents:
         """Return all documents that are not deleted."""
@@ -119,6 +190,18 @@ class QueryContext:
         if field.alive is None:
             return np.arange(field.n_items, dtype=np.uint32)
         return np.flatnonzero(field.alive).astype(np.uint32)
+
+
+def has_wildcard(leaf: Leaf) -> bool:
+    """Whether a word has a * beside a letter, or a ? between letters alone.
+
+    >>> [has_wildcard(Word(text)) for text in ("wom?n", "bee*", "why?", "page?id=3")]
+    [True, True, False, False]
+    """
+    if isinstance(leaf, Phrase):
+        return bool(_STAR.search(leaf.text) or _INNER.search(leaf.text))
+    text = _EDGES.sub("", leaf.text)
+    return bool(_STAR.search(text) or _ASKED.fullmatch(text))
 
 
 def documents_of(context: QueryContext) -> Documents:
@@ -139,7 +222,10 @@ def _set(context: QueryContext, node: Node) -> Documents | None:
     if isinstance(node, Belief):
         raise context.malformed(
             node.at,
-            f"#{node.name} does not make a set: let one #operator hold the whole query",
+            _(
+                "#%(name)s does not make a set: let one #operator hold the whole query",
+                name=node.name,
+            ),
         )
     return _joined(context, node.parts, _both if isinstance(node, And) else _either)
 
@@ -152,11 +238,16 @@ def _of_leaf(context: QueryContext, node: Leaf) -> Documents | None:
     if is_phrase and not context.has_positions:
         raise context.malformed(
             node.at,
-            "a phrase needs the places of words, which this index was built without: "
-            f"build it with positions {worded('(classmark index --positions)')}, or "
-            "leave the quotation marks out",
+            _(
+                "a phrase needs the places of words, which this index was built "
+                "without: build it with positions %(remedy)s, or leave the quotation "
+                "marks out",
+                remedy=worded("(classmark index --positions)"),
+            ),
         )
     find = _side_by_side if is_phrase else _with_all
+    if isinstance(terms[0][0], Pattern):
+        find = _with_any
     return reduce(_either, [find(field, terms) for field in fields])
 
 
@@ -201,6 +292,17 @@ def _with_all(field: Field, terms: list[tuple[str, int]]) -> Documents:
     return documents if field.alive is None else documents[field.alive[documents]]
 
 
+def _with_any(field: Field, terms: list[tuple[str, int]]) -> Documents:
+    """Return the living documents that have any of the terms of a pattern."""
+    (pattern, _), *_ = terms
+    lists = field.lists(cast("Pattern", pattern).numbers(field))
+    bounds = zip(lists.begins.tolist(), lists.ends.tolist(), strict=True)
+    none = np.empty(0, np.uint32)
+    every = [none, *(lists.items[low:high] for low, high in bounds)]
+    documents = distinct(np.concatenate(every))
+    return documents if field.alive is None else documents[field.alive[documents]]
+
+
 def _side_by_side(field: Field, terms: list[tuple[str, int]]) -> Documents:
     """Return the documents in which all terms stand at their offsets from one place."""
     candidates = _with_all(field, terms)
@@ -212,7 +314,7 @@ def _side_by_side(field: Field, terms: list[tuple[str, int]]) -> Documents:
         owners = np.repeat(items, np.diff(bounds)).astype(np.uint64)
         shift = np.uint64(furthest - offset)
         starts.append((owners << np.uint64(32)) + places + shift)
-    return np.unique(reduce(_both, starts) >> np.uint64(32)).astype(np.uint32)
+    return distinct(reduce(_both, starts) >> np.uint64(32)).astype(np.uint32)
 
 
 def _joined_by(kernel: Kernel, a: Array, b: Array) -> Array:
@@ -233,9 +335,12 @@ def _believe(
 ) -> Floats | None:
     """Return every item's belief, None without terms; mark the items that have them."""
     if isinstance(node, Word):
-        fields, parts = [searcher.fields[name] for name in context.within(node)], []
-        for field, (term, _) in product(fields, context.terms(node)):
-            gained = np.full(field.field.n_items, -0.0)
+        names, terms, parts = context.within(node), context.terms(node), []
+        for name, (term, _) in product(names, terms):
+            field: Prepared = searcher.fields[name]
+            if isinstance(term, Pattern):
+                field = searcher.united({name: 1})
+            gained = np.full(searcher.n_items, -0.0)
             accumulate(field.ask([term], ("inquery", {})).scoring, gained)
             matched |= ~np.signbit(gained)
             parts.append(gained + DEFAULT)
@@ -272,10 +377,13 @@ def warn_of_language(query: str, fields: Iterable[str]) -> None:
     meant = next((f"{name}:" for name in FIELD.findall(query) if name in fields), "")
     if not meant and (operator := _OPERATOR.match(query)):
         meant = operator[0].strip()
+    if not meant and _STAR.search(query):
+        meant = "*"
     if meant:
         warnings.warn(
             f"search takes a text as it is, so {meant} in the query is read as words: "
-            "index.ask(query) reads fields, phrases, + - AND OR NOT and #operators",
+            "index.ask(query) reads fields, phrases, wildcards, + - AND OR NOT and "
+            "#operators",
             stacklevel=3,
         )
 
@@ -299,14 +407,17 @@ def ask(
     require_size(k)
     if model == BOOLEAN:
         if options:
-            raise Mistake(f"boolean takes no {', '.join(options)}: it does not rank")
+            raise refusal(
+                "boolean takes no %(options)s: it does not rank",
+                options=", ".join(options),
+            )
         first = documents_of(context)[:k].astype(np.int64)
         return searcher.hits(first, np.ones(len(first)))
     tree = context.tree
     if isinstance(tree, Belief):
         if model not in (None, INQUERY) or options:
             raise context.malformed(
-                tree.at, "an #operator ranks by beliefs: name no other model"
+                tree.at, _("an #operator ranks by beliefs: name no other model")
             )
         matched = np.zeros(searcher.n_items, np.bool_)
         beliefs = _believe(searcher, context, tree, matched)
@@ -334,7 +445,7 @@ def question(
     weights: dict[str, dict[str, float]] = {name: {} for name in context.fields}
     for leaf in () if context.tree is None else _positive(context, context.tree):
         for name in context.within(leaf):
-            for term, _ in context.terms(leaf):
+            for term, _place in context.terms(leaf):
                 weights[name][term] = weights[name].get(term, 0.0) + 1.0
     choice = (model or "bm25", parameters)
     how, members = (choice, fields, prior), members_of(context)
@@ -406,5 +517,8 @@ def _positive(
     else:
         raise context.malformed(
             node.at,
-            f"#{node.name} stands among other parts: let one #operator hold them all",
+            _(
+                "#%(name)s stands among other parts: let one #operator hold them all",
+                name=node.name,
+            ),
         )

@@ -17,7 +17,7 @@ no candidate could still be among the first k, more are taken [FaginLotemNaor03]
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
@@ -130,7 +130,7 @@ class HybridQuestion:
     vectors, by the numbers of the index;  vector : of the query, shape (dimension,); of
     length 0, words alone answer;  weight : w of the weighted score; None: by
     reciprocal ranks;  members : the documents that may be answers by meaning, shape
-    (documents,); None: all that are alive.
+    (documents,); None: all that are alive, which machines do not tell.
 
     >>> from classmark.index.postings import field_of
     >>> words = Searcher(field_of([[1, 0], [0, 1], [0, 0]], ["ant", "bee"]))
@@ -151,9 +151,10 @@ class HybridQuestion:
 
     def __post_init__(self) -> None:
         n, weight = self.words.searcher.n_items, self.weight
-        if not isinstance(self.words.searcher, Searcher):
+        if self.members is None and not isinstance(self.words.searcher, Searcher):
             raise Mistake(
-                "words and meaning are fused on one machine: leave the machines out"
+                "members is None, and machines search the words: say which documents "
+                "may be answers, or leave the machines out"
             )
         if len(self.dense) != n:
             raise Mistake(
@@ -172,11 +173,14 @@ class HybridQuestion:
         query: str,
         dense: DenseIndex,
         weight: float | None = WEIGHT,
+        asked: Callable[..., Question] | None = None,
         **options: Any,
     ) -> Self:
         """Make a query as people type it ready; what it must not say has no meaning.
 
         dense : by the numbers of ``index``, with the source of the query's vector;
+        asked : ``question`` of the same generation on machines, which then search the
+        words;
         options : model, parameters and more, as ``Index.question`` takes them.
         """
         tree = parse(query)
@@ -186,10 +190,14 @@ class HybridQuestion:
                 tree.at,
                 "an #operator ranks by beliefs: ask for words alone, or leave it out",
             )
-        words = index.question(query, **options)
+        words = (asked or index.question)(query, **options)
         text = " ".join(positive_texts(tree))
         vector = dense.encode([text])[0] if text else np.zeros(dense.dimension)
-        return cls(words, dense, vector, weight, filter_of(context_of(index, query)))
+        members = filter_of(context_of(index, query))
+        if asked is not None and members is None:
+            alive = index.searcher.alive
+            members = alive if len(alive) else np.ones(len(dense), np.bool_)
+        return cls(words, dense, vector, weight, members)
 
     def with_weight(self, weight: float | None) -> HybridQuestion:
         """The same question with another weight; what was looked up serves again."""

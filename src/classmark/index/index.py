@@ -13,6 +13,7 @@ import numpy as np
 from classmark.arrays import Ints
 from classmark.index.asking import QueryContext, ask, question, warn_of_language
 from classmark.index.build import TEXT, Changes, Given, Setup, build_segments, entries
+from classmark.index.feedback import feedback_from
 from classmark.index.merge import Merger
 from classmark.index.models import Memo
 from classmark.index.search import BaseSearcher, Explanation, Hit, Question, Searcher
@@ -168,22 +169,28 @@ class OpenIndex(ABC):
         query : words, a title, a whole document: every word counts, and nothing in it
             is an operator. What people type, as in ``title:"wind tunnel" -drag``, is
             for ``ask``. The model "boolean" needs operators, and gives it to ``ask``.
-        options : parameters, ``fields`` and ``prior``: as ``Searcher.search`` takes.
+        options : parameters, ``fields`` and ``prior``, as ``Searcher.search`` takes
+            them; ``feedback``: "rocchio", "rm3" or "information", or one with its
+            parameters, by which the first documents lend the text their words.
         """
         if model == "boolean":
             return self.ask(query, k, model=model, **options)
+        feedback = options.pop("feedback", None)
         terms = self.terms(query)
-        if ":" in query or "#" in query:
+        if any(sign in query for sign in ":#*"):
             warn_of_language(query, self.fields)
-        if "feedback" in options:
-            raise Mistake("search takes no feedback: index.ask(query, feedback=…) does")
+        if feedback is not None:
+            how = options.pop("fields", None), options.pop("prior", None)
+            question = self.searcher.question(terms, ((model, options), *how))
+            return question.with_feedback(feedback_from(feedback)).answer(k)
         return self.searcher.search(terms, k, model, **options)
 
     def search_many(
         self, queries: Sequence[str], k: int = 10, model: str = "bm25", **options: Any
     ) -> list[list[Hit]]:
         """Return what ``search`` does for each of many queries."""
-        if model == "boolean" or len(self.fields) > 1 or "prior" in options:
+        alone = "prior" in options or "feedback" in options
+        if model == "boolean" or len(self.fields) > 1 or alone:
             return [self.search(query, k, model, **options) for query in queries]
         terms_by_query = [self.terms(query) for query in queries]
         return self.searcher.search_many(terms_by_query, k, model, **options)
@@ -317,6 +324,10 @@ class Index(OpenIndex):
     ) -> Question:
         """Make a query as people type it ready: to be answered, and explained."""
         return question(self.searcher, context_of(self, query), model, **options)
+
+    def expand(self, query: str) -> dict[str, list[str]]:
+        """Return the terms that each word with * or ? of a query stands for."""
+        return context_of(self, query).expansions()
 
     @property
     def searcher(self) -> Searcher:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from classmark.compiled import compiled, unchecked
+from classmark.index.kernels_impacts import COLUMNS, WINDOW, find_by_impacts
 from classmark.index.kernels_models import (
     Final,
     Heap,
@@ -41,6 +42,7 @@ SPARSE = 2  # touched items are listed below one posting for so many items
 WORTH = 1  # a bar is looked for while so many postings are left for an item touched
 SORTED = 64  # terms are put in order up to so many
 LEAST, MOST_TERMS, MANY = 1 << 14, 8, 1 << 18  # postings, terms, items: to prune
+ANEW, IMPACT_TERMS = 128, 128  # items that are always scored anew; terms at most
 
 
 class Postings(NamedTuple):
@@ -60,17 +62,30 @@ class Postings(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Accumulators, all −0.0 between queries, and room for a list of items."""
+    """Accumulators, all −0.0 between queries, and room for a list of items.
+
+    sums : those of a window, all 0 between queries;  tops : room for sums of a list.
+    """
 
     acc: Any
     touched: Any
+    sums: Any
+    tops: Any
+
+
+def empty_scratch(n: int) -> Scratch:
+    """Make accumulators for so many items."""
+    touched, tops = np.empty(n + 1, np.uint32), np.empty(n + 1, np.uint16)
+    width = -(-min(n, WINDOW) // COLUMNS) * COLUMNS
+    return Scratch(np.full(n, -0.0), touched, np.zeros(width, np.uint16), tops)
 
 
 class Ready(NamedTuple):
     """A model with its parameters, made ready for one field.
 
     extra : the items' own parts, or empty, and the largest;  peaks : as ``bound_rest``
-    takes them;  strategy : 0 accumulators, 1 windows, 2 whichever is cheaper.
+    takes them;  strategy : 0 accumulators, 1 windows, 2 whichever is cheaper, 3 impacts
+    wherever they can be used;  impacts : of all postings, or empty.
     """
 
     code: int
@@ -80,6 +95,7 @@ class Ready(NamedTuple):
     most_extra: float
     peaks: Any
     strategy: int
+    impacts: Any
 
 
 @compiled
@@ -106,7 +122,8 @@ def prepare(
             order[j] = order[j - 1]
             j -= 1
         order[j] = i
-    known, total, wanted = np.empty(m), np.empty(m), np.empty(m)
+    statistics = np.empty((3, m))
+    known, total, wanted = statistics[0], statistics[1], statistics[2]
     for i in range(m):
         row = table[places[order[i]]]
         known[i], total[i], wanted[i] = row[DF], row[CF], weights[order[i]]
@@ -169,6 +186,15 @@ def _pruning_pays(a: Any, postings: int, last: int, k: int, n: int) -> bool:
 
 
 @compiled
+def _impacts_pay(model: Any, a: Any, postings: int, k: int) -> bool:
+    """Choose by cost, as measured: few items to score anew, or many postings."""
+    if not len(model.impacts) or len(model.extra) or k == 0:
+        return False
+    cheap = len(a) <= IMPACT_TERMS and (k <= ANEW or 2 * k <= postings)
+    return (cheap or model.strategy == 3) and bool(a.min() >= 0.0)
+
+
+@compiled
 def find_one(query: Any, postings: Any, model: Any, scratch: Any, heap: Any) -> int:
     """Find the best items of one query; return how many.
 
@@ -189,6 +215,10 @@ def find_one(query: Any, postings: Any, model: Any, scratch: Any, heap: Any) -> 
     final = Final(postings.alive, model.extra, scale, offset)
     own = scale * model.most_extra + offset
     last = spans[m - 1, 1] - spans[m - 1, 0]
+    if _impacts_pay(model, a, total, k):
+        size = find_by_impacts(scoring, final, places[order], model, scratch, heap)
+        if size >= 0:
+            return size
     if model.strategy == 1 or (
         model.strategy == 2 and _pruning_pays(a, total, last, k, n)
     ):
@@ -212,9 +242,11 @@ def find(
     """Find the best k items of each query; return how many the last query has.
 
     queries : as ``find_one`` takes them, one after another;  sizes : how many numbers
-    of ``queries`` are each query's, then how many items it has;  heap : k items and
-    scores for each query.
+    of ``queries`` are each query's, then how many items it has; empty: there is one;
+    heap : k items and scores for each query.
     """
+    if len(sizes) == 0:
+        return find_one(queries, postings, model, scratch, heap)
     begin, k, n = 0, len(heap.items) // max(1, len(sizes)), 0
     for q in range(len(sizes)):
         end, low, high = begin + sizes[q], q * k, (q + 1) * k

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from classmark.arrays import Array, Floats, Ints
+from classmark.index.kernels_impacts import weigh_lists
 from classmark.index.kernels_models import (
     COSINE,
     PLUS,
@@ -180,6 +181,8 @@ class Memo(dict[str, V]):
         return value
 
 
+REPEATED = 2  # queries from which on impacts are made
+BESIDE, PER_IMPACT = 6, 2  # bytes a posting: of products, and of a plan's impacts
 KEPT = 16  # plans cached at most: a sweep over parameters does not fill the memory
 STRIDE = 1 << 14  # terms decoded together where the lists are not all in memory
 
@@ -197,16 +200,41 @@ class Query(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A model, and what it is with its parameters for one field."""
+    """A model, and what it is with its parameters for one field.
+
+    asked : how many queries it was made ready for, up to ``REPEATED``.
+    """
 
     model: Model
     ready: Ready
+    asked: int = 0
+
+
+class Prior(NamedTuple):
+    """What is added to every item's score: shape (items,), and the largest of it."""
+
+    parts: Floats
+    most: float
+
+
+def with_prior(plan: Plan, prior: Prior, query: Query) -> Ready:
+    """Join the prior to the items' own parts, which the model scales by the query."""
+    ready, n = plan.ready, len(plan.ready.x)
+    if len(prior.parts) != n:
+        raise Mistake(f"prior has {len(prior.parts)} items: the index has {n}")
+    if not plan.model.has_document_part:
+        return ready._replace(extra=prior.parts, most_extra=prior.most)
+    scale = float(query.weights.sum()) if plan.model.name == "dirichlet" else 1.0
+    joined = ready.extra + prior.parts / scale if scale else prior.parts
+    most = float(joined.max(initial=-np.inf))
+    return ready._replace(extra=joined, most_extra=most)
 
 
 class FieldQuery(NamedTuple):
     """A query made ready for one field: its constants, and where its lists are.
 
-    scale, offset : of the items' own parts.
+    scale, offset : of the items' own parts;  statistics : df and cf of each term, shape
+    (terms, 2);  terms : those that are no terms of a field, but united of some.
     """
 
     plan: Plan
@@ -214,6 +242,8 @@ class FieldQuery(NamedTuple):
     scoring: Scoring
     scale: float
     offset: float
+    statistics: Ints
+    terms: tuple[str, ...] = ()
 
 
 def frozen(array: Array, kind: Any) -> Array:
@@ -237,6 +267,11 @@ def strides(field: Field) -> Iterator[tuple[int, Lists]]:
     for first in range(0, field.n_terms, STRIDE):
         numbers = np.arange(first, min(first + STRIDE, field.n_terms))
         yield first, frozen_lists(field.lists(numbers))
+
+
+def _key(model: str, parameters: Mapping[str, float | str]) -> tuple[Any, ...]:
+    """By what a plan is remembered."""
+    return (model, *parameters.items()) if parameters else (model,)
 
 
 class Prepared:
@@ -321,8 +356,21 @@ class Prepared:
 
     def ask(self, terms: Terms, choice: Choice, weight: float = 1.0) -> FieldQuery:
         """Make a query ready, all its parts times ``weight``."""
-        plan, query = self.plan(*choice), self.query(terms)
-        lists, places, table = self.lists(query)
+        query = self.query(terms)
+        return self.ready(self.plan(*choice), query, self.lists(query), weight)
+
+    def ready(
+        self,
+        plan: Plan,
+        query: Query,
+        located: tuple[Lists, Ints, Ints],
+        weight: float = 1.0,
+    ) -> FieldQuery:
+        """Put the terms of a query in order, and make their constants.
+
+        located : as ``lists`` gives it.
+        """
+        lists, places, table = located
         m = len(places)
         spans, a, b = np.empty((m, 2), np.int64), np.empty(m), np.empty(m)
         order = np.zeros(m, np.int64)
@@ -341,11 +389,17 @@ class Prepared:
         query = Query(query.numbers[order], query.weights[order])
         model = plan.ready[:3]
         scoring = Scoring(*model, lists.items, lists.counts, spans, a, b)
-        return FieldQuery(plan, query, scoring, scale * weight, offset * weight)
+        statistics = table[places[order], 2:4]
+        own = scale * weight, offset * weight
+        return FieldQuery(plan, query, scoring, *own, statistics)
+
+    def names(self, query: FieldQuery) -> list[str]:
+        """Return the terms of a query that was made ready, in its order."""
+        return [self.field.term(number) for number in query.query.numbers.tolist()]
 
     def plan(self, model: str, parameters: Mapping[str, float | str]) -> Plan:
         """Return the plan of a model, from the cache where possible."""
-        key = (model, *parameters.items()) if parameters else (model,)
+        key = _key(model, parameters)
         try:
             return self.plans[key]
         except KeyError:
@@ -355,6 +409,30 @@ class Prepared:
             raise Mistake(f"parameters of {model}: give numbers") from error
         self.plans[key] = plan = self._planned(*resolve(model, parameters))
         return plan
+
+    def ask_plan(self, choice: Choice, queries: int = 1) -> Plan:
+        """Return the plan for some queries, with impacts if it is asked again."""
+        plan = self.plan(*choice)
+        if plan.asked == REPEATED:
+            return plan
+        ready, asked = plan.ready, min(REPEATED, plan.asked + queries)
+        if asked == REPEATED and self.whole is not None and plan.model.function is None:
+            ready = self._with_impacts(ready)
+        self.plans[_key(*choice)] = plan = Plan(plan.model, ready, asked)
+        return plan
+
+    def _with_impacts(self, ready: Ready) -> Ready:
+        """Make impacts, where there is room for them and none is below 0."""
+        items, counts, table = self.postings[:3]
+        taken = sum(len(plan.ready.impacts) for plan in tuple(self.plans.values()))
+        bytes_needed = BESIDE * len(items) + PER_IMPACT * (taken + len(items))
+        if len(ready.extra) or bytes_needed > self.field.room:
+            return ready
+        peaks, impacts = np.empty(len(table)), np.zeros(len(items), np.uint16)
+        model, lists = ready[:3], (items, counts)
+        if not weigh_lists(*model, lists, table, peaks, impacts):
+            return ready
+        return ready._replace(peaks=peaks, impacts=impacts)
 
     def _planned(self, model: Model, values: tuple[float, ...]) -> Plan:
         n, total = self.field.n_alive, self.field.total_length
@@ -373,7 +451,8 @@ class Prepared:
         strategy = 2 if grows and self.whole is not None else 0
         largest = float(extra.max()) if len(extra) else 0.0
         peaks = np.full(self.field.n_terms if strategy else 0, np.nan)
-        ready = Ready(model.code, world, x, extra, largest, peaks, strategy)
+        no_impacts = np.empty(0, np.uint16)
+        ready = Ready(model.code, world, x, extra, largest, peaks, strategy, no_impacts)
         return Plan(model, ready)
 
     def parts(self, query: FieldQuery) -> Iterator[tuple[Array, Floats]]:
@@ -384,14 +463,14 @@ class Prepared:
             raise Mistake(f"model {model.name!r} has kernels and no function")
         params = dict(zip(model.parameters, world[3:], strict=False))
         scoring, field = query.scoring, FieldStatistics(*world[:3])
-        for at, number in enumerate(query.query.numbers.tolist()):
+        for at, statistics in enumerate(query.statistics.tolist()):
             begin, end = scoring.spans[at]
             items = scoring.items[begin:end]
             tf, lengths = (
                 counts.astype(np.float64)
                 for counts in (scoring.counts[begin:end], self.lengths[items])
             )
-            term = TermStatistics(float(self.df[number]), float(self.cf[number]))
+            term = TermStatistics(*map(float, statistics))
             values = np.asarray(function(tf, lengths, term, field, **params))
             if values.shape != tf.shape or not np.isfinite(values).all():
                 raise Mistake(

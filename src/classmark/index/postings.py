@@ -140,7 +140,8 @@ class Field(ABC):
     df, cf : uint32 and int64, in how many items alive each term occurs, and how often,
     shape (n_terms,);  whole : all lists, list ``i`` being term ``i``'s, when they are
     kept decoded;  room : bytes that what is made of the lists may take beside them;
-    blob : uint8, all terms by number, a newline after each.
+    blob : uint8, all terms by number, a newline after each;  is_sorted : whether they
+    are in the order of their bytes.
     """
 
     lengths: NDArray[np.uint32]
@@ -152,6 +153,7 @@ class Field(ABC):
     whole: Lists | None
     room: int
     blob: NDArray[np.uint8]
+    is_sorted = False
 
     @property
     def n_items(self) -> int:

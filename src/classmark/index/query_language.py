@@ -9,13 +9,15 @@ written in capitals; signs that stand before no word say nothing.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from dataclasses import field as declared
 from math import inf
 from typing import NamedTuple, NoReturn
 from unicodedata import combining, east_asian_width
 
-from classmark.problems import Mistake
+from classmark.language import N_, _, joined
+from classmark.problems import Mistake, refusal
 
 OPERATORS = ("and", "or", "not", "sum", "wsum", "max", "combine")
 RESERVED = ("AND", "OR", "NOT")
@@ -97,27 +99,30 @@ _BLANK = re.compile(r"\s+")
 _SIGN = re.compile(r"[+\-](?=[^\s)+\-:])")
 _NUMBER = re.compile(r"\d+(?:\.\d*)?(?:[eE][+\-]?\d+)?", re.ASCII)
 _PART = "a word, a phrase or ("
-_UNCLOSED = 'the closing " of this one is missing: write it, or leave this one out'
-_CLOSES_NOTHING = "this ) closes nothing: leave it out, or open one before it"
+_UNCLOSED = N_('the closing " is missing: write it, or leave the opening one out')
+_CLOSES_NOTHING = N_("there is no ( for this ): write one, or leave this out")
 
 
 class MalformedQuery(Mistake):
     """A query that cannot be read: ``line`` for a terminal, and the place by a caret.
 
     >>> print(MalformedQuery("bees AND", 8, "a word is missing"))
-    query:9: a word is missing
+    query, character 9: a word is missing
       bees AND
               ^
     """
 
     def __init__(self, query: str, at: int, problem: str) -> None:
         self.query, self.at, self.problem = query, at, problem
-        self.line = f"query:{at + 1}: {problem}"
+        self.line = _(
+            "query, character %(at)s: %(problem)s", at=at + 1, problem=problem
+        )
         first = max(0, at - SHOWN // 2) if len(query) > SHOWN else 0
         seen, before = query[first : first + SHOWN], query[first:at]
         line = "".join(c if c.isprintable() else " " for c in seen)
         blank = sum(_width(c) if c.isprintable() else 1 for c in before)
-        super().__init__(f"{self.line}\n  {line}\n  {' ' * blank}^")
+        caret = f"{' ' * blank}^"
+        super().__init__(joined(self.line, f"  {line}", f"  {caret}", by="\n"))
 
 
 class Token(NamedTuple):
@@ -136,13 +141,13 @@ def parse(query: str) -> Node | None:
     Or(parts=(Word(text='honey', field=''), Word(text='bees', field='')))
     """
     if not isinstance(query, str):
-        raise Mistake(f"query is {type(query).__name__}: give a string")
+        raise refusal("query is %(name)s: give a string", name=type(query).__name__)
     parser = _Parser(query)
     if parser.next.kind == "end":
         return None
     tree = parser.group()
     if parser.next.kind != "end":
-        parser.refuse(_CLOSES_NOTHING)
+        parser.refuse(_(_CLOSES_NOTHING))
     return tree
 
 
@@ -174,7 +179,12 @@ class _Parser:
     def deeper(self) -> None:
         self.depth += 1
         if self.depth > DEEPEST:
-            self.refuse(f"more than {DEEPEST} levels: write a flatter query")
+            self.refuse(
+                _(
+                    "more than %(deepest)s levels: write a flatter query",
+                    deepest=DEEPEST,
+                )
+            )
 
     def group(self) -> Node:
         """Read parts until a ) or the end."""
@@ -198,7 +208,9 @@ class _Parser:
         if self.next.kind not in ("AND", "OR"):
             return Clause(part, first.kind)
         if first.kind == "+":
-            self.refuse("+ and AND or OR side by side: write +( … ) around the latter")
+            self.refuse(
+                _("+ and AND or OR side by side: write +( … ) around the latter")
+            )
         return Clause(self.either(Not(part)))
 
     def either(self, first: Node | None = None) -> Node:
@@ -230,7 +242,12 @@ class _Parser:
             self.take()
             self.deeper()
             if self.next.kind == ")":
-                self.refuse(f"{_PART} is expected between ( and ), or leave both out")
+                self.refuse(
+                    _(
+                        "%(part)s is expected between ( and ), or leave both out",
+                        part=_PART,
+                    )
+                )
             inner = self.group()
             self.close(token.at, "(")
             return inner
@@ -255,7 +272,11 @@ class _Parser:
     def close(self, at: int, opened: str) -> None:
         if self.next.kind != ")":
             self.refuse(
-                f"the ) of this {opened} is missing: write it, or leave {opened} out",
+                _(
+                    "the ) of this %(opened)s is missing: write it, or leave "
+                    "%(opened)s out",
+                    opened=opened,
+                ),
                 at,
             )
         self.take()
@@ -273,10 +294,16 @@ class _Parser:
         self.close(opened.at, f"#{opened.text}(")
         if not parts or (opened.text == "not" and len(parts) > 1):
             need = "one part" if opened.text == "not" else "at least one part"
-            self.refuse(f"operator #{opened.text} needs {need}", opened.at)
+            self.refuse(
+                _("operator #%(text)s needs %(need)s", text=opened.text, need=need),
+                opened.at,
+            )
         if weights and not 0.0 < sum(weights) < inf:
             self.refuse(
-                "operator #wsum needs a weight before each part, 0 or more, not all 0",
+                _(
+                    "operator #wsum needs a weight before each part, 0 or more, not "
+                    "all 0"
+                ),
                 opened.at,
             )
         return Belief(opened.text, tuple(parts), tuple(weights), opened.at)
@@ -284,7 +311,7 @@ class _Parser:
     def weight(self) -> float:
         token = self.next
         if token.kind != "word" or token.field or not _NUMBER.fullmatch(token.text):
-            self.refuse("a weight (a number) is expected before each part of #wsum")
+            self.refuse(_("a weight (a number) is expected before each part of #wsum"))
         self.take()
         return float(token.text)
 
@@ -293,7 +320,9 @@ class _Parser:
         if token.kind == "belief":
             return self.belief()
         if token.kind != "word":
-            self.refuse(f"a word or an operator is expected within #{name}( … )")
+            self.refuse(
+                _("a word or an operator is expected within #%(name)s( … )", name=name)
+            )
         self.take()
         return Word(token.text, token.field, token.at)
 
@@ -308,7 +337,13 @@ def _token(query: str, at: int) -> tuple[Token | None, int]:
         if belief[1] not in OPERATORS:
             operators = ", ".join(f"#{name}" for name in OPERATORS)
             raise MalformedQuery(
-                query, at, f"#{belief[1]} is not known: use one of {operators}"
+                query,
+                at,
+                _(
+                    "#%(belief)s is not known: use one of %(operators)s",
+                    belief=belief[1],
+                    operators=operators,
+                ),
             )
         return Token("belief", belief[1], "", at), belief.end()
     if query[at] in "+-#:":
@@ -326,12 +361,14 @@ def _words(query: str, at: int) -> tuple[Token, int]:
         name, start = named[1], named.end()
         if query[start] == "(":
             raise MalformedQuery(
-                query, start, f'a word or a "phrase" is expected right after {name}:'
+                query,
+                start,
+                _('a word or a "phrase" is expected right after %(name)s:', name=name),
             )
     if query[start] == '"':
         end = query.find('"', start + 1)
         if end < 0:
-            raise MalformedQuery(query, start, _UNCLOSED)
+            raise MalformedQuery(query, start, _(_UNCLOSED))
         return Token("phrase", query[start + 1 : end], name, at), end + 1
     match = WORD.match(query, start)
     text = match[0] if match else query[start]
@@ -345,15 +382,19 @@ def _width(character: str) -> int:
     return 2 if east_asian_width(character) in "WF" else 1
 
 
+def leaves_of(node: Node | None) -> Iterator[Leaf]:
+    """Yield the words and phrases of a query that may or must be there."""
+    if isinstance(node, Leaf):
+        yield node
+    elif isinstance(node, Group):
+        for clause in node.clauses:
+            if clause.sign != "-":
+                yield from leaves_of(clause.part)
+    else:
+        for part in getattr(node, "parts", ()):
+            yield from leaves_of(part)
+
+
 def positive_texts(node: Node | None) -> list[str]:
     """Return what a query says, words that must not be there left out."""
-    if node is None:
-        return []
-    if isinstance(node, Leaf):
-        return [node.text]
-    if isinstance(node, Group):
-        return [
-            t for c in node.clauses if c.sign != "-" for t in positive_texts(c.part)
-        ]
-    parts = getattr(node, "parts", ())
-    return [text for part in parts for text in positive_texts(part)]
+    return [leaf.text for leaf in leaves_of(node)]

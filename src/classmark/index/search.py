@@ -3,16 +3,20 @@
 An item that matches in any field takes the document's part of every field (a length of
 0 where the item lacks the field). Exhaustive: every posting is added.
 
-The score of an item is, field by field, the weighted sum of the model's score in that
-field, plus a weight times the logarithm of the item's prior where one is given. Only
-items that share a term with the query are ranked; ties go to the lower number.
+Several fields are read as one text, in which a title counts three times
+(``classmark.index.united``); words that are looked for in one field alone have the
+model's score there. With weights of fields that are no whole numbers, and under
+"cosine", which needs the norms of one field, an item's score is the weighted sum of the
+model's scores in all fields. A weight times the logarithm of the item's prior is added
+where one is given. Only items that share a term with the query are ranked; ties go to
+the lower number.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise, repeat
@@ -24,20 +28,35 @@ from numpy.typing import ArrayLike
 from classmark.arrays import Bools, Floats, Ints
 from classmark.index.feedback import Feedback, TopDocuments, expand, main_field
 from classmark.index.kernels_models import Final, Heap
-from classmark.index.kernels_search import Ready, Scratch, accumulate, find, parts_of
+from classmark.index.kernels_search import (
+    Scratch,
+    accumulate,
+    empty_scratch,
+    find,
+    parts_of,
+)
 from classmark.index.kernels_topk import select_all
-from classmark.index.models import Choice, Plan, Prepared, Query, Terms, frozen
+from classmark.index.models import (
+    Choice,
+    FieldQuery,
+    Prepared,
+    Prior,
+    Terms,
+    frozen,
+    with_prior,
+)
 from classmark.index.postings import Field
+from classmark.index.united import (
+    TITLE,
+    TITLE_COUNTS,
+    Names,
+    United,
+    is_patterned,
+    together,
+)
 from classmark.index.vectors import Products, WeightedQuery
 from classmark.problems import Mistake
 from classmark.ranking import Ranking
-
-
-class Prior(NamedTuple):
-    """What is added to every item's score: shape (items,), and the largest of it."""
-
-    parts: Floats
-    most: float
 
 
 def log_prior(probabilities: ArrayLike, weight: float = 1.0) -> Prior:
@@ -58,25 +77,15 @@ def log_prior(probabilities: ArrayLike, weight: float = 1.0) -> Prior:
     return Prior(parts, float(parts.max(initial=-np.inf)))
 
 
-def with_prior(plan: Plan, prior: Prior, query: Query) -> Ready:
-    """Join the prior to the items' own parts, which the model scales by the query."""
-    ready, n = plan.ready, len(plan.ready.x)
-    if len(prior.parts) != n:
-        raise Mistake(f"prior has {len(prior.parts)} items: the index has {n}")
-    if not plan.model.has_document_part:
-        return ready._replace(extra=prior.parts, most_extra=prior.most)
-    scale = float(query.weights.sum()) if plan.model.name == "dirichlet" else 1.0
-    joined = ready.extra + prior.parts / scale if scale else prior.parts
-    most = float(joined.max(initial=-np.inf))
-    return ready._replace(extra=joined, most_extra=most)
-
-
 Weights = Mapping[str, float] | None
 How = tuple[Choice, Weights, Prior | None]
 
 
 class TermScore(NamedTuple):
-    """What one term of the query adds to an item's score, in one field."""
+    """What one term of the query adds to an item's score.
+
+    field : the field, or those, joined by +, that were read as one text; "" : all.
+    """
 
     field: str
     term: str
@@ -98,8 +107,10 @@ class Explanation(NamedTuple):
     found: bool
 
 
+MOST_TIMES = 100  # that a field counts in the text of all
 _NONE = np.empty(0)
 _INT = np.dtype(np.int64)
+_ALONE = np.empty(0, _INT)
 _new = tuple.__new__  # a third of the time of Hit(...): ten a query
 
 
@@ -122,7 +133,8 @@ class Question:
     query : as it was typed;  term_weights : field → analysed term → weight;  choice :
     the model and its parameters;  weights, prior : as ``Searcher.search`` takes them;
     members : which items the query describes, shape (items,), or None where all that
-    have its words are described.
+    have its words are described;  df : in how many items each term of some fields, read
+    as one text, occurs, where these are some of many more.
     """
 
     searcher: BaseSearcher
@@ -132,6 +144,7 @@ class Question:
     weights: Weights = None
     prior: Prior | None = None
     members: Bools | None = None
+    df: Mapping[Names, Mapping[str, int]] | None = None
 
     def answer(self, k: int = 10) -> list[Hit]:
         """Return the best ``k`` documents, best first; ties by document number."""
@@ -148,6 +161,11 @@ class Question:
 
     def with_feedback(self, feedback: Feedback) -> Question:
         """Return the question expanded by terms of its best documents."""
+        if any(map(is_patterned, self.term_weights.values())):
+            raise Mistake(
+                "feedback makes a query of words longer, not one with * or ?: write "
+                "the words out, or leave feedback out"
+            )
         top = top_documents(self.answer(feedback.documents), self.choice[0])
         query = in_any(self.term_weights)
         (longer,) = self.searcher.lengthen([(query, top)], feedback)
@@ -332,12 +350,13 @@ class Searcher(BaseSearcher):
         first = next(iter(self.fields.values()))
         self.n_items, self.alive = first.field.n_items, first.alive
         self._only = first if len(self.fields) == 1 else None
+        self._united: dict[tuple[tuple[str, int], ...], United] = {}
         self._scratch: list[Scratch] = []
 
     def find(self, terms: Terms, k: int, how: How) -> tuple[Ints, Floats]:
         """Return the best ``k`` items of a query and their scores."""
         (choice, weights, prior), field, k = how, self._only, min(k, self.n_items)
-        plan = None if field is None or weights is not None else field.plan(*choice)
+        plan = None if field is None or weights is not None else field.ask_plan(choice)
         if field is None or plan is None or plan.model.function is not None:
             return self._add_fields(self.question(terms, how), k)
         model = plan.ready
@@ -345,15 +364,16 @@ class Searcher(BaseSearcher):
             model = with_prior(plan, prior, field.query(terms))
         query, postings = field.located(terms)
         items, scores = np.empty(k, _INT), np.empty(k)
-        sizes, scratch = np.array([len(query)]), self._accumulators()
-        n = find(query, sizes, postings, model, scratch, Heap(items, scores))
+        scratch, heap = self._accumulators(), Heap(items, scores)
+        n = find(query, _ALONE, postings, model, scratch, heap)
         self._scratch.append(scratch)
         return (items, scores) if n == k else (items[:n], scores[:n])
 
     def find_many(self, queries: Sequence[Terms], k: int, choice: Choice) -> Ranking:
         """Return the best ``k`` items of each query of a one-field index."""
         field = self.one_field("rank")
-        plan, k, n = field.plan(*choice), min(k, self.n_items), len(queries)
+        k, n = min(k, self.n_items), len(queries)
+        plan = field.ask_plan(choice, n)
         if field.whole is None or plan.model.function is not None:
             answers = [self.find(terms, k, (choice, None, None)) for terms in queries]
             sizes = np.array([len(items) for items, _ in answers], np.int64)
@@ -392,7 +412,8 @@ class Searcher(BaseSearcher):
     def answer(self, question: Question, k: int) -> tuple[Ints, Floats]:
         """Return the best ``k`` items of those that a question describes."""
         first, *others = question.term_weights.values()
-        if question.members is None and all(each == first for each in others):
+        alike = all(each == first for each in others) and not is_patterned(first)
+        if question.members is None and question.df is None and alike:
             how = (question.choice, question.weights, question.prior)
             return self.find(first, k, how)
         return self._add_fields(question, k)
@@ -403,10 +424,7 @@ class Searcher(BaseSearcher):
         prior, parts = question.prior, list[TermScore]()
         document_part = 0.0 if prior is None else float(prior.parts[item])
         score, matched = 0.0, False
-        for name, field, weight in self._weighted(question.weights):
-            field_query = field.ask(
-                question.term_weights[name], question.choice, weight
-            )
+        for name, field, field_query in self._asked(question):
             out = np.empty(len(field_query.query.numbers))
             if field_query.plan.model.function is None:
                 matched |= parts_of(field_query.scoring, item, out)
@@ -415,10 +433,9 @@ class Searcher(BaseSearcher):
                     here = values[items == item]
                     out[at] = here.sum()
                     matched |= len(here) > 0
-            rows = zip(*(a.tolist() for a in (*field_query.query, out)), strict=True)
-            parts += [
-                TermScore(name, field.field.term(t), w, value) for t, w, value in rows
-            ]
+            weights = field_query.query.weights.tolist()
+            rows = zip(field.names(field_query), weights, out.tolist(), strict=True)
+            parts += [TermScore(name, *row) for row in rows]
             score += float(sum(out.tolist()))
             document_part += field_query.offset
             if field_query.plan.model.has_document_part:
@@ -442,12 +459,11 @@ class Searcher(BaseSearcher):
         return self._only
 
     def _accumulators(self) -> Scratch:
-        """Take accumulators, every one −0.0; put them back, wiped again."""
+        """Take accumulators, every one wiped; put them back, wiped again."""
         try:
             return self._scratch.pop()
         except IndexError:
-            n = self.n_items
-            return Scratch(np.full(n, -0.0), np.empty(n + 1, np.uint32))
+            return empty_scratch(self.n_items)
 
     def select(
         self,
@@ -480,15 +496,72 @@ class Searcher(BaseSearcher):
                 raise Mistake(f"weight of field {name!r} is {weight!r}: give 0 or more")
         return [(name, fields[name], float(w)) for name, w in field_weights.items()]
 
+    def _asked(self, question: Question) -> Iterator[tuple[str, Prepared, FieldQuery]]:
+        """Make a question ready in each of the texts in which it is looked for."""
+        choice, text = question.choice, self._one_text(question)
+        if text is None:
+            for name, field, weight in self._weighted(question.weights):
+                terms = question.term_weights[name]
+                if is_patterned(terms):
+                    asked = self.united({name: 1}), (question.df or {}).get((name,))
+                    yield name, asked[0], asked[0].ask(terms, choice, weight, asked[1])
+                else:
+                    yield name, field, field.ask(terms, choice, weight)
+            return
+        for names, terms in together(question.term_weights).items():
+            here = {name: text[name] for name in names if text.get(name)}
+            if len(here) == 1:
+                (name,), here = here, dict.fromkeys(here, 1)
+                if not is_patterned(terms):
+                    yield name, self.fields[name], self.fields[name].ask(terms, choice)
+                    continue
+            if here:
+                scorer, df = self.united(here), (question.df or {}).get(tuple(here))
+                label = "" if len(here) == len(text) else "+".join(here)
+                yield label, scorer, scorer.ask(terms, choice, df=df)
+
+    def _one_text(self, question: Question) -> dict[str, int] | None:
+        """What each field counts in the text that all of them are; None: they differ.
+
+        Unlike weights that are whole numbers, others cannot multiply counts.
+        """
+        if self._only is not None or question.choice[0] == "cosine":
+            return None
+        if question.weights is None:
+            return {n: TITLE_COUNTS if n == TITLE else 1 for n in self.fields}
+        weights = self._weighted(question.weights)
+        if any(weight != int(weight) or weight > MOST_TIMES for *_, weight in weights):
+            return None
+        return {name: int(weight) for name, _, weight in weights if weight}
+
+    def united(self, fields: Mapping[str, int]) -> United:
+        """Return fields, by what each counts, as one text, patterns being terms."""
+        key = tuple(sorted(fields.items()))
+        if key not in self._united:
+            each = [(self.fields[name], n) for name, n in key]
+            self._united[key] = United(each)
+        return self._united[key]
+
+    def document_frequencies(self, question: Question) -> dict[Names, dict[str, int]]:
+        """Count the items alive that have each term of the texts that are united."""
+        text, groups = self._one_text(question), together(question.term_weights)
+        if text is None:
+            alone = question.term_weights.items()
+            groups = {(name,): dict(terms) for name, terms in alone}
+        counts: dict[Names, dict[str, int]] = {}
+        for names, terms in groups.items():
+            here = tuple(name for name in names if text is None or text.get(name))
+            if len(here) > 1 or is_patterned(terms):
+                united = self.united(dict.fromkeys(here, 1))
+                counts[here] = {term: united.count(term) for term in terms}
+        return counts
+
     def _add_fields(self, question: Question, k: int) -> tuple[Ints, Floats]:
-        fields = self._weighted(question.weights)
         document_parts, offset = np.zeros(self.n_items), 0.0
         if question.prior is not None:
             document_parts += question.prior.parts
         scratch = self._accumulators()
-        for name, field, weight in fields:
-            terms = question.term_weights[name]
-            field_query = field.ask(terms, question.choice, weight)
+        for _, field, field_query in self._asked(question):
             if field_query.plan.model.function is None:
                 accumulate(field_query.scoring, scratch.acc)
             else:

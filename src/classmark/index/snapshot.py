@@ -360,6 +360,8 @@ class StoredField(Field):
     and all statistics are still those of all segments. None: all are.
     """
 
+    is_sorted = True
+
     def __init__(
         self, snapshot: Snapshot, name: str, memory: int, within: slice | None = None
     ) -> None:

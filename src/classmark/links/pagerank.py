@@ -16,6 +16,7 @@ from classmark.arrays import (
     Ints,
     Rows,
     bounds_of,
+    distinct,
     require_finite,
     rows_from,
 )
@@ -88,7 +89,7 @@ def anchors(links: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 def _matrix(sources: Ints, targets: Ints, n: int) -> Rows:
     """Ones in the rows of the sources and the columns of the targets."""
-    places = np.unique(sources * n + targets)
+    places = distinct(sources * n + targets)
     sources, targets = np.divmod(places, max(n, 1))
     starts = bounds_of(np.bincount(sources, minlength=n))
     return Rows(starts, targets.astype(np.uint32), np.ones(len(places)), n)

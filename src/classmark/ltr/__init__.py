@@ -15,3 +15,4 @@ from classmark.ltr.learners import PointwiseSVM as PointwiseSVM
 from classmark.ltr.learners import RankingSVM as RankingSVM
 from classmark.ltr.nonlinear import RankBoost as RankBoost
 from classmark.ltr.nonlinear import RankNet as RankNet
+from classmark.ltr.saved import LetorRanker as LetorRanker

@@ -15,8 +15,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,6 +31,7 @@ from classmark.index.kernels_models import features as document_features
 from classmark.index.models import MODELS, Choice, Prepared, frozen, resolve
 from classmark.index.search import Searcher, top_documents
 from classmark.ltr.nonlinear import SCORES, threshold_parts
+from classmark.ltr.saved import StoredScores
 from classmark.meaning.sources import MeaningFacts
 from classmark.problems import DamagedFolder, Mistake, worded
 from classmark.storage import open_folder, save
@@ -323,7 +322,7 @@ AS_THEY_ARE = ("learner", "names", "depth", "fields", "analyzer")  # in the file
 
 
 @dataclass(frozen=True, eq=False)
-class Reranker:
+class Reranker(StoredScores):
     """A learned order of the first answers; an index of other fields is refused.
 
     names : the features;  weights : of each, shape (features,), for a linear ranker; a
@@ -374,19 +373,6 @@ class Reranker:
             )
         return features
 
-    def decision_function(self, rows: Floats) -> Floats:
-        """Return the scores of one query's candidates, features scaled to 0 … 1."""
-        if self.trees:
-            return np.asarray(self._booster.predict(rows), np.float64)
-        score = SCORES.get(self.learner)
-        scores = rows @ self.weights if score is None else score(self.weights, rows)
-        return np.asarray(scores, np.float64)
-
-    @property
-    def is_sum(self) -> bool:
-        """Whether a score is a sum over features, as trees and networks are not."""
-        return not self.trees and self.learner != "ranknet"
-
     def scores(self, raw: Floats) -> Floats:
         """Return the scores of one query's candidates by their features."""
         return self.decision_function(minmax(raw))
@@ -412,17 +398,6 @@ class Reranker:
             }
             for row in parts
         ]
-
-    @cached_property
-    def _booster(self) -> Any:
-        try:
-            lightgbm = import_module("lightgbm")
-        except ImportError as problem:
-            raise Mistake(
-                f"a ranker of {self.learner} needs LightGBM: pip install "
-                f"'classmark[trees]', or {worded('search with --ranker none')}"
-            ) from problem
-        return lightgbm.Booster(model_str=self.trees)
 
 
 def save_reranker(ranker: Reranker, folder: Path) -> None:

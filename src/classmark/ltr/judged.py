@@ -20,7 +20,7 @@ from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.ranking import rank
 from classmark.solvers.pairs import Runs
-from classmark.validation import Seed, generator
+from classmark.validation import Seed, generator, numbers, weights_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +41,25 @@ class Judged:
     distinct: Floats
 
 
-def judged(X: Any, y: ArrayLike, qid: Any, weights: ArrayLike | None = None) -> Judged:
+def judged(
+    X: Any, y: ArrayLike, qid: Any = None, weights: ArrayLike | None = None
+) -> Judged:
     """Take in rows of any order; a ``Mistake`` names the argument that does not fit.
+
+    qid : None where all rows are of one query.
 
     weights : (n,), at least 0: what a row counts where it should be above others, as
     the inverse of its chance to be looked at.
     """
     rows = rows_from(X)
+    if y is None:
+        raise Mistake(
+            "y requires y to be passed, but the target y is None: give grades"
+        )
     grades = numbers(y, len(rows), "y")
-    ones = np.ones(len(rows)) if weights is None else weights
-    counts = numbers(ones, len(rows), "sample_weight", least=0.0)
+    counts = weights_of(np.ones(len(rows)) if weights is None else weights, len(rows))
+    if len(rows) == 1:
+        raise Mistake("X has 1 sample: there is no order to learn")
     number = query_numbers(qid, len(rows))
     distinct, level = np.unique(grades, return_inverse=True)
     order = np.lexsort((level, number))
@@ -72,10 +81,14 @@ def judged(X: Any, y: ArrayLike, qid: Any, weights: ArrayLike | None = None) -> 
 def query_numbers(qid: Any, n: int) -> Ints:
     """Number the queries by when they first appear; any hashable names one.
 
+    None : all rows are of one query.
+
     >>> query_numbers(["b", "a", "b"], 3).tolist()
     [0, 1, 0]
     """
     names: Iterable[Any] = qid.tolist() if isinstance(qid, np.ndarray) else qid
+    if qid is None:
+        names = np.zeros(n, np.int64).tolist()
     seen: dict[Any, int] = {}
     try:
         numbers = np.array(
@@ -90,23 +103,6 @@ def query_numbers(qid: Any, n: int) -> Ints:
             f"qid names {len(numbers)} rows, X has {n}: give one for each row"
         )
     return numbers
-
-
-def numbers(values: ArrayLike, n: int, name: str, *, least: float = -np.inf) -> Floats:
-    """Take in one finite number for each of n rows, none below ``least``."""
-    array = np.asarray(values)
-    if array.dtype.kind not in "biuf":
-        raise Mistake(f"{name} holds {array.dtype}: give one number for each row")
-    if array.shape != (n,):
-        raise Mistake(f"{name} has shape {array.shape}: give one number for {n} rows")
-    if not np.isfinite(array).all():
-        at = int(np.argmin(np.isfinite(array)))
-        raise Mistake(f"{name}, row {at}: {array[at]} is not finite: leave the row out")
-    array = array.astype(np.float64)
-    if (array < least).any():
-        at = int(np.argmax(array < least))
-        raise Mistake(f"{name}, row {at}: {array[at]} is below 0: give 0 or more")
-    return array
 
 
 def require_pairs(count: int) -> None:
@@ -183,23 +179,42 @@ class QueryRanker(Estimator, ABC):
 
     @renamed(weights="sample_weight")
     def fit(
-        self, X: Any, y: ArrayLike, qid: Any, *, sample_weight: ArrayLike | None = None
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: Any = None,
+        *,
+        sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Learn from rows X, (n, features), grades y, (n,), and their queries, (n,).
 
-        qid : any hashables, in any order;  sample_weight : (n,), what a row counts
-        where it should be above others.
+        qid : any hashables, in any order; None: one query.
+        sample_weight : (n,), what a row counts where it should be above others.
         """
-        self._learn(judged(X, y, qid, sample_weight))
+        self._learn(judged(self._taught_rows(X), y, qid, sample_weight))
         return self
 
     @abstractmethod
     def _learn(self, training: Judged) -> None:
         """Learn from judged rows."""
 
-    @abstractmethod
     def decision_function(self, X: Any) -> Floats:
         """Scores of rows, (n,): within a query, the higher the better."""
+        return self._scores(self._rows_as_taught(X))
+
+    def predict(self, X: Any) -> Floats:
+        """The scores of ``decision_function``, by the name that tools call."""
+        return self.decision_function(X)
+
+    def score(self, X: Any, y: ArrayLike, qid: Any = None) -> float:
+        """Mean nDCG@10 over queries: what scikit-learn's tools compare."""
+        scores = self.decision_function(X)
+        queries = query_numbers(qid, len(scores))
+        return float(order_measured(scores, y, queries, ["ndcg@10"])["ndcg@10"].mean())
+
+    @abstractmethod
+    def _scores(self, rows: Rows) -> Floats:
+        """Scores of rows of the features learned from."""
 
 
 class LinearQueryRanker(QueryRanker):
@@ -211,18 +226,8 @@ class LinearQueryRanker(QueryRanker):
     coef_: Floats
     objective_: float
 
-    def decision_function(self, X: Any) -> Floats:
-        """Scores of rows, (n,): within a query, the higher the better."""
-        self._require_fitted()
-        rows = rows_from(X)
-        require_width(rows.width, len(self.coef_))
+    def _scores(self, rows: Rows) -> Floats:
         return np.asarray(rows.to_scipy() @ self.coef_, np.float64)
-
-
-def require_width(width: int, learned: int) -> None:
-    """Refuse rows of other features than were learned."""
-    if width != learned:
-        raise Mistake(f"X has {width} features, {learned} were learned: give the same")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,15 +11,13 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from classmark.arrays import Floats, Ints, Rows, rows_from, with_constant
+from classmark.arrays import Floats, Ints, Rows, with_constant
 from classmark.estimator import parameters, renamed
 from classmark.ltr.judged import (
     Judged,
     LinearQueryRanker,
     QueryRanker,
-    numbers,
     require_pairs,
-    require_width,
 )
 from classmark.problems import Mistake
 from classmark.solvers.cutting_planes import cutting_planes, linear
@@ -32,6 +30,7 @@ from classmark.solvers.pairs import (
     hinges_of_pairs,
 )
 from classmark.solvers.smooth import Objective, minimise
+from classmark.validation import numbers
 
 CUTOFF = 10
 
@@ -139,7 +138,7 @@ class RankingSVM(LinearQueryRanker):
             raise Mistake(
                 f"weighting={self.weighting!r} needs grades: give sample_weight, or fit"
             )
-        rows = rows_from(X)
+        rows = self._taught_rows(X)
         above, below = _places(winners, losers, len(rows))
         counts = np.ones(len(above))
         if sample_weight is not None:
@@ -219,9 +218,8 @@ class PointwiseSVM(LinearQueryRanker):
         self.coef_, self.intercept_ = solution.weights[:-1], float(solution.weights[-1])
         self.objective_, self.duality_gap_ = solution.objective, solution.relative_gap
 
-    def decision_function(self, X: Any) -> Floats:
-        """w·x + b, (n,)."""
-        return super().decision_function(X) + self.intercept_
+    def _scores(self, rows: Rows) -> Floats:
+        return super()._scores(rows) + self.intercept_
 
 
 def top_one(
@@ -388,11 +386,11 @@ FIXED = {
     "force_row_wise": True,
 }
 USUAL = {
-    "n_estimators": 150,
-    "learning_rate": 0.05,
-    "num_leaves": 15,
-    "min_data_in_leaf": 30,
-    "lambdarank_truncation_level": 15,
+    "n_estimators": 50,
+    "learning_rate": 0.1,
+    "num_leaves": 7,  # this and the next chosen on MQ2008's S1 … S4: docs/benchmarks.md
+    "min_data_in_leaf": 50,
+    "lambdarank_truncation_level": 30,
     "num_threads": 1,
     "seed": 0,
 }
@@ -457,9 +455,5 @@ class LambdaMART(QueryRanker):
         rounds = int(chosen.pop("n_estimators"))
         self.booster_ = lightgbm.train(chosen | FIXED, table, rounds)
 
-    def decision_function(self, X: Any) -> Floats:
-        """Scores of rows, (n,): within a query, the higher the better."""
-        self._require_fitted()
-        rows = rows_from(X)
-        require_width(rows.width, self.booster_.num_feature())
+    def _scores(self, rows: Rows) -> Floats:
         return np.asarray(self.booster_.predict(rows.to_scipy()), np.float64)

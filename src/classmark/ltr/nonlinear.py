@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from classmark.arrays import Floats, rows_from
+from classmark.arrays import Floats, Rows
 from classmark.estimator import parameters
-from classmark.ltr.judged import Judged, QueryRanker, require_pairs, require_width
+from classmark.ltr.judged import Judged, QueryRanker, require_pairs
 from classmark.ltr.learners import Loss, pairwise_loss
 from classmark.progress import track
 from classmark.solvers.smooth import Objective, minimise
@@ -94,11 +94,7 @@ class RankNet(QueryRanker):
         self.weights_, self.n_iter_ = start + solution.weights, solution.n_iter
         self.objective_ = solution.objective
 
-    def decision_function(self, X: Any) -> Floats:
-        """Scores of rows, (n,): within a query, the higher the better."""
-        self._require_fitted()
-        rows = rows_from(X)
-        require_width(rows.width, self.weights_.shape[1] - 2)
+    def _scores(self, rows: Rows) -> Floats:
         return network_scores(self.weights_, rows.to_scipy())
 
 
@@ -181,13 +177,8 @@ class RankBoost(QueryRanker):
                 break
         self.weights_ = np.array(steps, np.float64).reshape(-1, 3)
         self.loss_curve_, self.edges_ = curve, edges
-        self.n_features_in_ = training.rows.width
 
-    def decision_function(self, X: Any) -> Floats:
-        """Scores of rows, (n,): within a query, the higher the better."""
-        self._require_fitted()
-        rows = rows_from(X)
-        require_width(rows.width, self.n_features_in_)
+    def _scores(self, rows: Rows) -> Floats:
         return threshold_scores(self.weights_, rows.to_scipy().toarray())
 
 

@@ -36,6 +36,7 @@ from classmark.formats.svmlight import JudgedRows
 from classmark.index.dense import DenseIndex
 from classmark.index.feedback import feedback_from
 from classmark.index.models import MODELS, Choice
+from classmark.language import several
 from classmark.ltr.features import FEEDBACK, Longer, PairFeatures, Recipe, minmax
 from classmark.ltr.learners import (
     SVMMAP,
@@ -165,9 +166,16 @@ class RankerRecipe(NamedTuple):
     make: Callable[[float], Any]
     prices: tuple[float, ...] = PRICES
 
+    @property
+    def has_price(self) -> bool:
+        """Whether it learns at a price; trees and thresholds have none."""
+        return self.name not in WITHOUT_PRICE
+
+
+WITHOUT_PRICE = ("rankboost", "lambdamart")
 
 #: Prices are small where a query costs the sum over its pairs, of which there are
-#: hundreds; trees and thresholds have no price.
+#: hundreds.
 LEARNERS = (
     RankerRecipe("ranking-svm", RankingSVM),
     RankerRecipe("rsvm-ir", partial(RankingSVM, weighting="ir"), LARGER),
@@ -269,7 +277,7 @@ def part_queries(queries: Sequence[str], share: float = 0.5, seed: int = 0) -> P
     if not 0 < share < 1 or round(share * len(ids)) < 2:
         raise Mistake(
             f"share is {share}: give one below 1 that leaves at least two of "
-            f"{len(ids)} queries to learn from"
+            f"{several(len(ids), 'query')} to learn from"
         )
     taught, held_out = train_test(len(ids), 1.0 - share, seed)
     return Parting(

@@ -31,6 +31,7 @@ from classmark.examples.problem import Collection
 from classmark.examples.query import ExampleQuery, IndexExamples, OnlineResult
 from classmark.index.index import Index
 from classmark.index.models import Prepared
+from classmark.language import N_
 from classmark.machines import portion as work
 from classmark.machines.cluster import Machines
 from classmark.machines.portion import (
@@ -77,7 +78,7 @@ class _Ascent(Ascent):
     hand;  weights : both together.
     """
 
-    title = "rounds over all machines"
+    title = N_("rounds over all machines")
 
     def __init__(
         self, spread: SpreadRows, split: Split, duals: Floats, weights: Floats | None

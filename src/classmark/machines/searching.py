@@ -9,6 +9,7 @@ has one, and the arguments that all shards share.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,21 +20,26 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Bools, Floats, Ints
 from classmark.index import asking
-from classmark.index.asking import BOOLEAN, QueryContext, members_of, question
+from classmark.index.asking import (
+    BOOLEAN,
+    QueryContext,
+    has_wildcard,
+    members_of,
+    question,
+)
 from classmark.index.build import TEXT
 from classmark.index.feedback import Feedback, expand, main_field, terms_of
 from classmark.index.index import OpenIndex
-from classmark.index.models import Choice, Prepared, Terms
+from classmark.index.models import Choice, Prepared, Prior, Terms
 from classmark.index.postings import CountedField, Lists
-from classmark.index.query_language import Belief, parse
+from classmark.index.query_language import Belief, leaves_of, parse
 from classmark.index.search import (
     Answered,
     BaseSearcher,
     Explanation,
     Hit,
-    Prior,
     Question,
     Searcher,
 )
@@ -43,6 +49,7 @@ from classmark.index.snapshot import (
     open_generation,
     open_snapshot,
 )
+from classmark.index.united import Names, is_patterned
 from classmark.index.vectors import WeightedQuery
 from classmark.machines.cluster import Machines, RemoteObjects
 from classmark.problems import Mistake
@@ -99,6 +106,13 @@ class Place(NamedTuple):
     memory: int
 
 
+class OwnPart(NamedTuple):
+    """What a shard needs of a question that is said of each document: of its own."""
+
+    prior: Prior | None = None
+    members: Bools | None = None
+
+
 class Excerpt(NamedTuple):
     """Some documents of the field with most tokens, as feedback reads them.
 
@@ -143,10 +157,14 @@ class Shard:
         """Return answers with their documents' numbers in the whole index."""
         return Ranking(np.zeros(len(items), np.int64), items + self.base, scores)
 
-    def local(self, question: Question, prior: Prior | None) -> Question:
-        """Return a question about the documents of the shard; prior : theirs."""
+    def local(self, question: Question, own: OwnPart) -> Question:
+        """Return a question about the documents of the shard."""
         members = members_of(self.context(question.query))
-        return replace(question, searcher=self.searcher, prior=prior, members=members)
+        if own.members is not None:
+            members = own.members if members is None else members & own.members
+        return replace(
+            question, searcher=self.searcher, prior=own.prior, members=members
+        )
 
 
 def extent(shard: Shard) -> tuple[int, int]:
@@ -181,18 +199,23 @@ def ask(shard: Shard, query: str, k: int, options: Mapping[str, Any]) -> Ranking
     return shard.ranking(numbers, np.array([hit.score for hit in hits], np.float64))
 
 
-def answer(shard: Shard, prior: Prior | None, question: Question, k: int) -> Ranking:
-    """Return the best documents of a question; prior : of the shard's documents."""
-    return shard.ranking(*shard.searcher.answer(shard.local(question, prior), k))
+def answer(shard: Shard, own: OwnPart, question: Question, k: int) -> Ranking:
+    """Return the best documents of a question."""
+    return shard.ranking(*shard.searcher.answer(shard.local(question, own), k))
+
+
+def frequencies(shard: Shard, question: Question) -> dict[Names, dict[str, int]]:
+    """Count the documents of the shard that have the terms of several lists."""
+    return shard.searcher.document_frequencies(question)
 
 
 def explain(
-    shard: Shard, prior: Prior | None, question: Question, item: int
+    shard: Shard, own: OwnPart, question: Question, item: int
 ) -> Explanation | None:
     """Explain the score of a document; None where another shard has it."""
     if not shard.base <= item < shard.base + shard.searcher.n_items:
         return None
-    return shard.local(question, prior).explain(item - shard.base)
+    return shard.local(question, own).explain(item - shard.base)
 
 
 def excerpt(shard: Shard, items: Ints, words: Sequence[str]) -> Excerpt:
@@ -263,14 +286,16 @@ class SpreadSearcher(BaseSearcher):
 
     def answer(self, question: Question, k: int) -> tuple[Ints, Floats]:
         """Return the best ``k`` items of those that a question describes."""
-        priors = self._parted(question.prior)
-        return self._best(self._round(answer, _sent(question), k, parts=priors), k)
+        question = self._counted(question)
+        parts = self._parted(question)
+        return self._best(self._round(answer, _sent(question), k, parts=parts), k)
 
     def explain_answer(self, question: Question, item: int) -> Explanation:
         """Take apart the score that ``answer`` gives an item: ask its shard."""
         self.require_item(item)
-        priors, sent = self._parted(question.prior), _sent(question)
-        return next(filter(None, self._round(explain, sent, item, parts=priors)))
+        question = self._counted(question)
+        parts, sent = self._parted(question), _sent(question)
+        return next(filter(None, self._round(explain, sent, item, parts=parts)))
 
     def ask(self, query: str, k: int, options: Mapping[str, Any]) -> list[Hit]:
         """Answer a query of the language that makes no ``Question``."""
@@ -308,20 +333,37 @@ class SpreadSearcher(BaseSearcher):
         merged = _merged(rankings, k)
         return merged.items, merged.scores
 
+    def _counted(self, question: Question) -> Question:
+        """Count, over all shards, the items that have the terms of several lists."""
+        terms = question.term_weights
+        if len(self.fields) == 1 and not any(map(is_patterned, terms.values())):
+            return question
+        df: dict[Names, Counter[str]] = {}
+        for counts in self._round(frequencies, _sent(question)):
+            for names, each in counts.items():
+                df.setdefault(names, Counter()).update(each)
+        return replace(question, df=df)
+
     def _opened(self) -> RemoteObjects:
         if self._shards is None:
             raise Mistake("the index was closed: open it again to search it")
         return self._shards
 
-    def _parted(self, prior: Prior | None) -> list[Prior | None]:
-        """The part of a prior that each shard needs."""
-        if prior is None:
-            return [None] * len(self._extents)
-        if len(prior.parts) != self.n_items:
-            raise Mistake(
-                f"prior has {len(prior.parts)} items: the index has {self.n_items}"
+    def _parted(self, question: Question) -> list[OwnPart]:
+        """The part of the prior, and of the members, that each shard needs."""
+        prior, members = question.prior, question.members
+        for name, each in (("prior", prior and prior.parts), ("members", members)):
+            if each is not None and len(each) != self.n_items:
+                raise Mistake(
+                    f"{name} has {len(each)} items: the index has {self.n_items}"
+                )
+        return [
+            OwnPart(
+                None if prior is None else Prior(prior.parts[a:b], prior.most),
+                None if members is None else members[a:b],
             )
-        return [Prior(prior.parts[a:b], prior.most) for a, b in self._extents]
+            for a, b in self._extents
+        ]
 
 
 def _merged(parts: Sequence[Ranking], k: int) -> Ranking:
@@ -340,7 +382,8 @@ def _columns(parts: Sequence[Ranking]) -> tuple[Ints, Ints, Floats]:
 
 def _sent(question: Question) -> Question:
     """Return a question as it travels: shards search it with their own part."""
-    return replace(question, searcher=cast("Searcher", None), prior=None)
+    nowhere = cast("Searcher", None)
+    return replace(question, searcher=nowhere, prior=None, members=None)
 
 
 SHARE = 4  # a field's decoded postings take at most this part of a worker's memory
@@ -378,8 +421,13 @@ class SpreadIndex(OpenIndex):
 
     def ask(self, query: str, k: int = 10, **options: Any) -> list[Hit]:
         """Answer a query as people type it, as ``Index.ask`` does."""
-        is_set = options.get("model") == BOOLEAN
-        if is_set or isinstance(parse(query), Belief):
+        is_set, tree = options.get("model") == BOOLEAN, parse(query)
+        if isinstance(tree, Belief) and any(map(has_wildcard, leaves_of(tree))):
+            raise Mistake(
+                "#operators count the documents of a word with * or ? on one machine: "
+                "leave the machines out, or write the words out"
+            )
+        if is_set or isinstance(tree, Belief):
             return self._searcher.ask(query, k, options)
         return self.question(query, **options).answer(k)
 

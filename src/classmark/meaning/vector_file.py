@@ -51,6 +51,7 @@ STORED = np.dtype("<f2")
 NONE: NDArray[np.int64] = np.empty(0, np.int64)
 BATCH = 256  # texts between one sync and the next
 CHECKED = 10_000  # vectors in memory at once
+RECENT = 64  # texts whose vectors stay in memory, though they are not stored
 PAUSE = 0.2  # seconds between two looks whether another process has ended
 ROUNDING = 2e-3  # by which numbers of one vector may differ that was made twice
 
@@ -143,6 +144,7 @@ class VectorFile(MeaningSource):
         facts = MeaningFacts(*(settings[name] for name in MeaningFacts._fields))
         self.name, self.digest, self.dimension = facts
         self.weight, self.imported = settings["weight"], settings.get("imported", False)
+        self._recent: dict[bytes, NDArray[np.float16]] = {}
         self._paths = self.folder / "keys", self.folder / "vectors"
         if isinstance(self._meaning, MeaningSource):
             require_same(self._meaning, facts, str(folder))
@@ -278,13 +280,28 @@ class VectorFile(MeaningSource):
             raise OtherVector(self.name, int(other.argmax()), texts)
 
     def _vectors(self, texts: list[str]) -> Vectors:
-        stored, rows = self._looked_up([text_key(text) for text in texts])
+        stored, rows = self._looked_up(keys := [text_key(text) for text in texts])
         vectors = np.empty((len(texts), self.dimension), STORED)
         known = rows >= 0
         vectors[known] = stored.vectors(rows[known], self._paths[1])
         if missing := np.flatnonzero(~known).tolist():
-            vectors[missing] = self._made([texts[at] for at in missing])
+            made = self._once_made({keys[at]: texts[at] for at in missing})
+            vectors[missing] = [made[keys[at]] for at in missing]
         return vectors.astype(np.float32)
+
+    def _once_made(
+        self, texts: Mapping[bytes, str]
+    ) -> Mapping[bytes, NDArray[np.float16]]:
+        """Vectors of texts by key that are not stored: each is made once for a while.
+
+        Who asks what a text is about asks for its vector several times.
+        """
+        recent = self._recent
+        if new := {key: text for key, text in texts.items() if key not in recent}:
+            made = self._made(list(new.values()))
+            recent = recent | dict(zip(new, made, strict=True))
+            self._recent = dict(list(recent.items())[-RECENT:])
+        return recent
 
     def _looked_up(
         self, keys: Sequence[bytes]

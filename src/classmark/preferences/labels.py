@@ -12,12 +12,12 @@ level −1: they are compared with none.
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from classmark.arrays import Bools, Ints, Rows, keep_values, rows_from
+from classmark.arrays import Array, Bools, Ints, Rows, keep_values, rows_from, take
 from classmark.preferences.graph import PreferenceGraph
 from classmark.problems import Mistake
 
@@ -47,10 +47,7 @@ def labels_from(
             at = int(np.argmax(rows.values < 0))
             row = int(np.searchsorted(rows.starts, at, side="right")) - 1
             raise Mistake(f"Y, row {row}: a grade is negative: grades are 0 or more")
-    if n_documents is not None and len(rows) != n_documents:
-        raise Mistake(
-            f"Y has {len(rows)} rows, X has {n_documents}: give one row per document"
-        )
+    _require_as_many(len(rows), n_documents)
     if n_labels is not None and rows.width > n_labels:
         raise Mistake(
             f"Y has {rows.width} labels, {n_labels} were expected: "
@@ -89,6 +86,124 @@ def _indices(entry: Any, row: int, n_labels: int | None) -> Ints:
         limit = "0 or more" if n_labels is None else f"0 to {n_labels - 1}"
         raise Mistake(f"Y, row {row}: label {wrong} is out of range: use {limit}")
     return indices.astype(np.int64)
+
+
+NO_LABELS = "Y requires y to be passed, but the target y is None: give the labels"
+
+
+class NamedLabels(NamedTuple):
+    """Labels by number, or preference graphs, and what the numbers are called.
+
+    classes : (k,);  form : how ``Y`` came: "one", a label for each document, "names",
+    lists of names, or "numbers", all else, where a label is its number.
+    """
+
+    labels: Any
+    classes: Array
+    form: str = "numbers"
+
+
+def named_labels(
+    Y: Any,
+    n_documents: int | None = None,
+    known: Array | None = None,
+    n_labels: int | None = None,
+) -> NamedLabels:
+    """Read ``Y`` as ``labels_from`` does, or with labels of any name.
+
+    Y : besides, one label for each document, or a list or set of names; from lists,
+        arrays, and the columns of data frames.
+    known : classes that have numbers already; others come after them;  n_labels : how
+    many there can be, where labels are numbers.
+
+    >>> named = named_labels(["tea", "ale", "tea"])
+    >>> named.labels.columns.tolist(), named.classes.tolist(), named.form
+    ([1, 0, 1], ['ale', 'tea'], 'one')
+    >>> named_labels([["tea", "ale"], []]).labels.columns.tolist()
+    [0, 1]
+    """
+    if Y is None:
+        raise Mistake(NO_LABELS)
+    if is_graphs(Y):
+        checked_graphs(Y, n_documents, thresholds=True)
+        return NamedLabels(Y, np.arange(Y[0].n_labels))
+    if hasattr(Y, "__array__") and not isinstance(Y, np.ndarray):
+        Y = np.asarray(Y)
+    is_flat = isinstance(Y, np.ndarray) and Y.ndim == 1
+    entries = list(Y) if is_flat or isinstance(Y, list | tuple) else []
+    several = [e for e in entries if isinstance(e, Iterable) and not _is_text(e)]
+    if entries and not several:
+        form, lists, names = "one", [[e] for e in entries], label_column(Y)
+    elif any(_is_text(name) for entry in several for name in entry):
+        form, lists = "names", [[e] if _is_text(e) else list(e) for e in entries]
+        names = label_column([name for entry in lists for name in entry])
+    else:
+        rows = labels_from(Y, n_documents, n_labels)
+        return NamedLabels(rows, np.arange(rows.width))
+    _require_as_many(len(entries), n_documents)
+    found = np.unique(names)
+    classes = found
+    if known is not None:
+        classes = np.concatenate([known, found[~np.isin(found, known)]])
+    number = {name: at for at, name in enumerate(classes.tolist())}
+    at = iter(names.tolist())
+    listed = [[number[next(at)] for _ in entry] for entry in lists]
+    return NamedLabels(_from_lists(listed, len(classes)), classes, form)
+
+
+def some_labels(Y: Any, which: Ints, n_documents: int) -> Any:
+    """The labels of some documents, in whatever form they came.
+
+    >>> some_labels([["a"], ["b"], []], np.array([0, 2]), 3)
+    [['a'], []]
+    """
+    if isinstance(Y, Rows):
+        return take(Y, which)
+    if hasattr(Y, "tocsr"):
+        return Y.tocsr()[which]
+    if hasattr(Y, "__array__"):
+        Y = np.asarray(Y)
+    _require_as_many(len(Y), n_documents)
+    return Y[which] if isinstance(Y, np.ndarray) else [Y[i] for i in which.tolist()]
+
+
+def _is_text(entry: Any) -> bool:
+    return isinstance(entry, str | bytes)
+
+
+def label_column(names: Any) -> Array:
+    """One label for each document as an array: text, whole numbers, truth values.
+
+    >>> label_column([3, 1]).tolist()
+    [3, 1]
+    """
+    column = np.asarray(names)
+    if column.dtype == object:
+        column = np.array(column.tolist())
+    kinds = {isinstance(name, str) for name in names}
+    if column.dtype.kind == "f":
+        if not np.isfinite(column).all():
+            what = "NaN" if np.isnan(column).any() else "infinity"
+            raise Mistake(f"Input y contains {what}: give each document its label")
+        if (column != np.floor(column)).any():
+            raise Mistake(
+                "Unknown label type: continuous. Y has numbers that are no labels: "
+                "give whole numbers or names"
+            )
+    elif column.dtype.kind not in "biuUS" or len(kinds) > 1:
+        row = next((i for i, n in enumerate(names) if not isinstance(n, str)), 0)
+        raise Mistake(
+            f"Unknown label type: unknown. Y, row {row}: {list(names)[row]!r} beside "
+            "others is no label: give text, or whole numbers, for each document"
+        )
+    return column
+
+
+def _require_as_many(n_labelled: int, n_documents: int | None) -> None:
+    if n_documents is not None and n_labelled != n_documents:
+        raise Mistake(
+            f"Y has {n_labelled} rows, X has {n_documents}: give one row per document"
+        )
 
 
 def number_labels(
@@ -137,6 +252,17 @@ def levels_from(
     if len(grades) > 1:
         level += np.searchsorted(grades, rows.values)
     return Rows(rows.starts, rows.columns, level, rows.width)
+
+
+def levels_of(grades: Array) -> NDArray[np.float32]:
+    """Levels 1, 2, … by the order of the grades within the document.
+
+    >>> levels_of(np.array([3.0, 1.0])).tolist()
+    [2.0, 1.0]
+    """
+    if len(grades) < 2:
+        return np.ones(len(grades), np.float32)
+    return (np.searchsorted(np.unique(grades), grades) + 1).astype(np.float32)
 
 
 def graphs_from(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +14,10 @@ from classmark.corpus.documents import cross_validate, folds
 from classmark.estimator import Estimator, parameters
 from classmark.preferences.labels import is_graphs, labels_from
 from classmark.problems import Mistake
-from classmark.rankers.linear import LinearRanker
+from classmark.rankers.short_texts import UsualText
+
+if TYPE_CHECKING:
+    from classmark.rankers.linear import LinearRanker
 
 
 def isotonic(x: Floats, y: Floats) -> tuple[Floats, Floats]:
@@ -115,8 +118,11 @@ class Calibrator(Estimator):
     [[0.1, 0.83, 0.1]]
     """
 
+    _kind = "transformer"
     kappa: ClassVar[float] = KAPPA
+    rate_ = 0.0
     method: str = "isotonic"
+    usual_text_: UsualText | None = None  # of the texts it learned from
 
     def fit(self, scores: Any, Y: Any, learned: Any = None, sizes: Any = None) -> Self:
         """Learn from held-out scores, shape (n, k), and the labels of the documents.
@@ -138,6 +144,7 @@ class Calibrator(Estimator):
         targets = np.where(right, high, low)
         self.variance_ = float(S.var(axis=1).mean())
         self.decisions_ = len(S)
+        self.rate_ = n_true / right.size
         f = self.standing(S)
         by_size = None if learned is None else _by_size(learned, sizes, f.shape)
         self.offsets_, held_out = self._learned_offsets(f, right, targets, by_size)
@@ -157,7 +164,10 @@ class Calibrator(Estimator):
         came later, about which the curve alone speaks.
         """
         self._require_fitted()
-        f = self.shifted(_checked(scores), columns)
+        return self.chances(self.shifted(_checked(scores), columns))
+
+    def chances(self, f: Floats) -> Floats:
+        """The probabilities of standings with their offsets: of what orders them."""
         first, second = self.curve_
         if self.method == "platt":
             return sigmoid(first * f + second)
@@ -224,6 +234,8 @@ class Calibrator(Estimator):
             "method": self.method,
             "variance": self.variance_,
             "decisions": self.decisions_,
+            "rate": self.rate_,
+            "usual_text": self.usual_text_,
         }
 
     @classmethod
@@ -234,6 +246,9 @@ class Calibrator(Estimator):
         calibrator.offsets_ = arrays.get("offsets", np.zeros(0))
         calibrator.variance_ = settings["variance"]
         calibrator.decisions_ = settings["decisions"]
+        calibrator.rate_ = settings.get("rate", 0.0)  # unknown in old files
+        if usual := settings.get("usual_text"):
+            calibrator.usual_text_ = UsualText(*usual)
         return calibrator
 
 
@@ -315,9 +330,15 @@ def learned_of(parts: Sequence[Part], labels: Rows) -> Floats:
     return np.repeat(np.array(counts), [len(test) for _, test in parts], axis=0)
 
 
-def sample_tests(parts: Sequence[Part], labels: Rows) -> list[Part]:
-    """Keep, of the test half of each part, documents with labels; of many, a sample."""
-    share = max(10, CELLS // (max(labels.width, 1) * len(parts)))
+def sample_tests(
+    parts: Sequence[Part], labels: Rows, most: int | None = None
+) -> list[Part]:
+    """Keep, of the test half of each part, documents with labels; of many, a sample.
+
+    most : how many scores there are of a document, where not of all categories.
+    """
+    width = max(labels.width, 1)
+    share = max(10, CELLS // (min(width, most or width) * len(parts)))
     labelled = np.diff(labels.starts) > 0
     tests = ((train, test[labelled[test]]) for train, test in parts)
     return [(train, some[:: max(1, -(-len(some) // share))]) for train, some in tests]
@@ -335,21 +356,25 @@ def scored_apart(part: Part, ranker: LinearRanker, rows: Rows, lessons: Any) -> 
     return fresh.decision_function(take(rows, test))
 
 
-def crossed_calibration_error(
-    scores: Floats, Y: Any, method: str = "isotonic", n_folds: int = 5
-) -> float:
-    """ECE [Guo17] of calibrators fitted on some documents and applied to the others.
+def crossed_probabilities(
+    scores: Floats,
+    Y: Any,
+    method: str = "isotonic",
+    n_folds: int = 5,
+    sizes: Any = None,
+) -> Floats:
+    """By calibrators fitted on some documents and applied to the others, (n, k).
 
-    The scores are to be held-out ones.
+    scores : of documents held out;  sizes : (k,), from how many documents of each
+    category the ranker has learned, or None.
     """
-    from classmark.measures import calibration_error
-
     labels = labels_from(Y, len(scores), scores.shape[1])
     probabilities = np.empty(scores.shape)
     for train, test in folds(len(scores), n_folds, random_state=0):
-        calibrator = Calibrator(method).fit(scores[train], take(labels, train))
+        calibrator = Calibrator(method)
+        calibrator.fit(scores[train], take(labels, train), sizes, sizes)
         probabilities[test] = calibrator.transform(scores[test])
-    return calibration_error(probabilities, labels.to_scipy().toarray() > 0)
+    return probabilities
 
 
 def _checked(scores: Any) -> Floats:
@@ -539,3 +564,34 @@ def _score_table(scores: Any) -> Floats:
             "number, the others numbers or −inf"
         )
     return table
+
+
+class PathCalibrator(Calibrator):
+    """Probabilities of paths down a tree, from the products of those at the nodes.
+
+    One curve over their logarithms: no other category of the document is looked at.
+    Categories that a fold had no documents of (−inf) teach nothing.
+    """
+
+    def fit(self, scores: Any, Y: Any, *_: Any) -> Self:
+        """Learn from held-out scores, shape (n, k), and the labels of the documents."""
+        table = np.asarray(scores, np.float64)
+        right = labels_from(Y, *table.shape).to_scipy().toarray() > 0
+        can = table > -np.inf
+        super().fit(table[can][:, None], right[can][:, None].astype(np.float64))
+        self.decisions_ = len(table)
+        return self
+
+    def fit_best(self, scores: Floats, right: Bools, n_categories: int) -> Self:
+        """Learn from the best categories of documents alone, (n, best), out of all."""
+        self.fit(scores, right)
+        self.rate_ = right.sum() / (len(scores) * n_categories)
+        return self
+
+    def standing(self, scores: Floats) -> Floats:
+        """The scores themselves."""
+        return scores
+
+    def _learned_offsets(self, *_: Any) -> tuple[Floats, Any]:
+        """None: a path's probability has the sizes of the nodes in it already."""
+        return np.zeros(0), 0.0

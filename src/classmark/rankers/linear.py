@@ -5,19 +5,22 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Array, Bools, Csr, Floats, Ints, Rows, rows_from
-from classmark.estimator import Estimator, parameters, renamed
+from classmark.arrays import Array, Csr, Floats, Ints, Rows, rows_from
+from classmark.estimator import parameters, renamed
 from classmark.kernels import scores_of
-from classmark.preferences.graph import Loss, PreferenceGraph
+from classmark.preferences.graph import Loss, PreferenceGraph, short_name
 from classmark.preferences.labels import labels_from
 from classmark.preferences.losses import loss_from
-from classmark.problems import Mistake
-from classmark.ranking import order, top
+from classmark.problems import Mistake, TooLittleMemory
+from classmark.rankers.classes import RankingClassifier
+from classmark.ranking import order, rank_of, top
+from classmark.solvers.ascent import ascend
+from classmark.solvers.multinomial import OddsDual
 from classmark.solvers.smooth import (
     MEMORY,
     DocumentLoss,
@@ -28,11 +31,16 @@ from classmark.solvers.smooth import (
     minimise,
     require_penalty,
 )
-from classmark.validation import require_k, require_numbers
+from classmark.validation import byte_size, bytes_text, require_k, require_numbers
 from classmark.weighting.selection import rocchio_weights
 
 Words = tuple[NDArray[np.uint32], Array]
-ARRAYS = {"lbfgs": 2 * MEMORY + 10, "boosting": 8}  # of the size of the weights
+ARRAYS = {
+    "lbfgs": 2 * MEMORY + 10,
+    "boosting": 8,
+    "dual": 1,
+}  # of the size of the weights
+USUAL_C = 30.0  # of the loss, for classes
 DENSE_LIMIT = 1 << 29  # weights: 4 GiB in float64
 
 
@@ -83,7 +91,14 @@ class Evidence:
         return [p for p in favour if p[1] > 0], [p for p in against if p[1] < 0]
 
 
-class LinearRanker(Estimator, ABC):
+class Standing(NamedTuple):
+    """Where a category stands for a document: its rank from 1, and its score."""
+
+    rank: int
+    score: float
+
+
+class LinearRanker(RankingClassifier, ABC):
     """Ranks categories by a linear score; subclasses learn ``weights_``.
 
     weights_ : shape (features, categories), a dense array or a scipy sparse matrix: the
@@ -91,10 +106,14 @@ class LinearRanker(Estimator, ABC):
     thresholds_ : shape (categories,), taken off the scores; None where there are none.
     limits : shape (categories,), the scores above which categories belong to a
         document; None where the ranker only orders them.
+    classes_ : what the categories are called, see ``RankingClassifier``.
     takes_graphs : whether it learns from preference graphs as well as from labels.
+    descends : whether a score is the logarithm of the probability of a way down a tree;
+        then ``best(X, k)`` finds the best without the scores of all, of ``n_ranked``.
     """
 
     takes_graphs: ClassVar[bool] = False
+    descends: ClassVar[bool] = False
 
     @property
     def takes_thresholds(self) -> bool:
@@ -109,7 +128,6 @@ class LinearRanker(Estimator, ABC):
         """
         return getattr(self, "kernel", None) is None
 
-    _needs_y = True
     weights_: Floats | Csr
     thresholds_: Floats | None = None
 
@@ -142,8 +160,12 @@ class LinearRanker(Estimator, ABC):
         """Have the arrays of a saved ranker."""
 
     @abstractmethod
-    def fit(self, X: Any, Y: Any) -> Self:
-        """Learn from documents X, shape (n, features), and labels Y, shape (n, k)."""
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from documents X, shape (n, features), and their labels y.
+
+        y : an indicator or grade matrix (n, k); lists or sets of label numbers or
+        names; or one label for each document, of any name.
+        """
 
     @property
     def coef_(self) -> Floats:
@@ -161,28 +183,10 @@ class LinearRanker(Estimator, ABC):
             )
         return np.asarray(self.weights_.toarray()).T
 
-    def decision_function(self, X: Any) -> Floats:
+    def category_scores(self, X: Any) -> Floats:
         """Scores of all categories, shape (documents, categories)."""
         scores = self._scores(X)
         return scores if self.thresholds_ is None else scores - self.thresholds_
-
-    @property
-    def limits(self) -> Floats | None:
-        """The scores above which categories belong, (categories,); None if unknown."""
-        return None
-
-    def predict(self, X: Any) -> Bools:
-        """Which categories belong to each document, bool (documents, categories).
-
-        Those whose score is above their threshold; there may be none, or several.
-        """
-        scores, limits = self.decision_function(X), self.limits
-        if limits is None:
-            raise Mistake(
-                f"this {type(self).__name__} has no thresholds to say what belongs: "
-                "use PreferenceRanker with thresholds, or rank"
-            )
-        return np.asarray(scores > limits)
 
     def _scores(self, X: Any) -> Floats:
         """Scores before the thresholds are taken off."""
@@ -193,19 +197,21 @@ class LinearRanker(Estimator, ABC):
     @renamed(top="k")
     def rank(self, X: Any, k: int | None = None) -> Ints:
         """Category numbers, best first, shape (documents, k or all)."""
-        scores = self.decision_function(X)
+        scores = self.category_scores(X)
         if k is None:
             return order(scores)
         require_k(k)
         return top(scores, k)
 
-    def score(self, X: Any, Y: Any) -> float:
-        """Mean average precision of the rankings: what scikit-learn's tools compare."""
-        from classmark.measures import category_ranking
-
-        return float(
-            category_ranking(self.decision_function(X), Y)["average_precision"]
-        )
+    def ranks(self, X: Any, categories: Sequence[int]) -> list[Standing | None]:
+        """Where some categories stand for the one row of ``X``; None: not ranked."""
+        scores = self.decision_function(X)[0]
+        return [
+            Standing(rank_of(scores, category), float(scores[category]))
+            if scores[category] > -np.inf
+            else None
+            for category in categories
+        ]
 
     def evidence(self, X: Any, category: int) -> Evidence:
         """Each feature's part in the score of ``category`` for the one row of ``X``."""
@@ -219,13 +225,17 @@ class LinearRanker(Estimator, ABC):
         centred = np.ravel(column) - np.ravel(weights.mean(axis=1))
         return Evidence(columns.astype(np.int64), values.astype(np.float64) * centred)
 
+    def matched_name(self, X: Any, category: int) -> tuple[str, float] | None:  # noqa: ARG002 (as rankers with names answer)
+        """The name of a category that the one row of ``X`` has, and what it adds."""
+        return None
+
     def _weights_of(self, columns: Ints) -> Any:
         """The weights of some features, shape (columns, categories)."""
         return self.weights_[columns]
 
     def _documents(self, X: Any) -> Rows:
         self._require_fitted()
-        return documents_like(X, self.weights_.shape[0], self)
+        return self._rows_as_taught(X, self.weights_.shape[0])
 
 
 class LiveRanker(LinearRanker):
@@ -311,17 +321,6 @@ class FixedRanker(LinearRanker):
         return shown
 
 
-def documents_like(X: Any, width: int, who: object) -> Rows:
-    """The documents, once it is known that they have the columns learned from."""
-    rows = rows_from(X)
-    if rows.width != width:
-        raise Mistake(
-            f"X has {rows.width} features, {type(who).__name__} was fitted with "
-            f"{width}: use the vectorizer it was fitted with"
-        )
-    return rows
-
-
 @parameters()
 class Rocchio(LinearRanker):
     """Prototypes from means.
@@ -338,28 +337,40 @@ class Rocchio(LinearRanker):
     [[1, 0]]
     """
 
+    _poor_score = True  # weights below 0 are cut, which suits words
+
     beta: float = 16.0
     gamma: float = 4.0
 
-    def fit(self, X: Any, Y: Any) -> Self:
-        """Learn from documents X, shape (n, features), and labels Y, shape (n, k)."""
-        rows = rows_from(X)
-        labels = labels_from(Y, len(rows))
+    @renamed(Y="y")
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from documents X, shape (n, features), and their labels.
+
+        sample_weight : (n,), as which part of a document each counts in the means.
+        """
+        rows, taught, weights = self._taught(X, y, sample_weight)
+        labels = labels_from(taught, len(rows))
         belongs = labels.to_scipy()
         belongs.data = np.ones(len(belongs.data))
-        documents = rows.to_scipy().astype(np.float64)
+        documents, n = rows.to_scipy().astype(np.float64), float(len(rows))
+        if weights is None:
+            total: Any = np.asarray(documents.sum(axis=0)).ravel()
+        else:
+            total, n = documents.T @ weights, float(weights.sum())
+            belongs.data *= np.repeat(weights, np.diff(labels.starts))
         sums = (documents.T @ belongs).tocsc().T  # (k, features)
-        total = np.asarray(documents.sum(axis=0)).ravel()
-        size = np.asarray(belongs.sum(axis=0)).ravel()
+        size: Any = np.asarray(belongs.sum(axis=0)).ravel()
         owner = np.repeat(np.arange(len(size)), np.diff(sums.indptr))
-        counts, how = (size[owner], len(rows)), (self.beta, self.gamma)
-        sums.data = rocchio_weights(sums.data, total[sums.indices], *counts, *how)
+        sums.data = rocchio_weights(
+            sums.data, total[sums.indices], size[owner], n, self.beta, self.gamma
+        )
         length = np.sqrt(np.bincount(owner, sums.data**2, minlength=len(size)))
         length = np.where(length > 0, length, 1.0)
         sums.data /= length[owner]
         sums.eliminate_zeros()
         self.weights_ = sums.T.tocsr()
         self.document_shares_ = self.beta / (np.maximum(size, 1.0) * length)
+        self._remember(rows, labels)
         return self
 
 
@@ -373,11 +384,17 @@ class LogLinearRanker(LinearRanker):
     loss : which edges of a document's graph stand together in a group E_k: "zero-one"
         all, "dis" (disagreement) none, "dom" (domination) those from one label, "dme"
         (dominated) those to one label; or a function from a graph to groups.
-    solver : "lbfgs", or "boosting", the paper's parallel updates, slow.
+    solver : "lbfgs"; "boosting", the paper's parallel updates, slow; or "dual", exact
+        steps document by document, which is fast, for labels without grades, "dom", C
+        and "l2". "auto": "dual" where it can be and ``y`` names the labels, else
+        "lbfgs".
     max_iter, tol : stop after so many iterations, or when the largest slope is tol
-        times that of the start.
-    C : weight of the loss against the penalty; None for no penalty: then the optimum
-        need not be unique, nor finite.
+        times that of the start ("dual": the relative duality gap is tol). tol None is
+        1e-5, of "dual" 1e-2.
+    C : weight of the loss against the penalty; None for no penalty, as in the paper:
+        then the optimum need not be unique, nor finite. "auto": 30 where ``y`` names
+        the labels and the solver is not "boosting", else None.
+    memory : what one array of features × labels may take; more is refused.
     penalty : "l2", ½‖W‖²; or "natural", Σ ln(1 + e^λ) + ln(1 + e^−λ) over all weights,
         which makes the optimum unique for boosting too [DekelShalevSinger03].
     smoothing : of boosting's steps Λ = ½ ln((W+/m + s) / (W−/m + s)), W± being sums
@@ -389,8 +406,8 @@ class LogLinearRanker(LinearRanker):
         elsewhere. Boosting lists the edges of all graphs, L-BFGS none. ``weights_`` is
         then λ, shape (p, 1).
 
-    loss_curve_ : L, without penalty, after each iteration;  n_iter_ : their number;
-    objective_ : the value minimised.
+    loss_curve_ : L, without penalty, after each iteration ("dual": at the end);
+    n_iter_ : their number;  objective_ : the value minimised.
 
     >>> ranker = LogLinearRanker(C=1.0).fit([[1.0, 0.0], [0.0, 1.0]], [[0], [1]])
     >>> ranker.rank([[0.2, 0.9]]).tolist(), round(ranker.objective_, 4)
@@ -401,54 +418,97 @@ class LogLinearRanker(LinearRanker):
 
     loss: Loss = "dom"
     _: KW_ONLY
-    solver: Literal["lbfgs", "boosting"] = "lbfgs"
+    solver: Literal["auto", "lbfgs", "boosting", "dual"] = "auto"
     max_iter: int = 1000
-    C: float | None = None
-    tol: float = 1e-5
+    C: float | Literal["auto"] | None = "auto"
+    tol: float | None = None
     penalty: Literal["l2", "natural"] = "l2"
     smoothing: Smoothing = "auto"
     features: Callable[[Any, int], Any] | None = None
+    memory: str | float = "2GB"
 
     @property
     def weight_bytes(self) -> int:
         """Of the weights, their gradient, and the steps that the solver remembers."""
-        return 8 * ARRAYS[self.solver]
+        return 8 * ARRAYS.get(self.solver, ARRAYS["lbfgs"])
 
-    def fit(self, X: Any, Y: Any) -> Self:
-        """Learn from documents X, shape (n, features), and their preferences Y.
+    @renamed(Y="y")
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from documents X, shape (n, features), and their preferences.
 
-        Y : labels or grades, shape (n, k), or a list of n preference graphs.
+        y : labels or grades, or a list of n preference graphs;  sample_weight : (n,),
+        what each document's loss is multiplied by.
         """
-        require_penalty(self.penalty, self.C)
         require_numbers(self, "max_iter", whole=True, least=1)
-        require_numbers(self, "tol", least=0)
-        if self.solver not in {"lbfgs", "boosting"}:
-            raise Mistake(f"solver {self.solver!r} is not known: use lbfgs or boosting")
-        if self.solver == "boosting" and self.C is not None and self.penalty == "l2":
-            raise Mistake(
-                "solver 'boosting' cannot minimise the l2 penalty: give "
-                "penalty='natural', or C=None, or solver='lbfgs'"
-            )
-        rows, boosting = rows_from(X), self.solver == "boosting"
+        require_numbers(self, "tol", or_none=True, least=0)
+        rows, Y, weights = self._taught(X, y, sample_weight)
+        solver, C = self._chosen(Y)
+        require_penalty(self.penalty, C)
+        boosting = solver == "boosting"
         listed = boosting and self.features is not None
         loss = loss_from(Y, self.loss, len(rows), edges=listed)
-        self.n_features_in_, self.n_labels_ = rows.width, loss.n_labels
+        self.n_labels_ = loss.n_labels
         paired = rows if self.features is None else self._paired(rows)
-        stop: Any = {"max_iter": self.max_iter, "tol": self.tol}
-        documents: Any = (
-            EdgeLoss(paired, loss)
-            if listed
-            else DocumentLoss(paired, loss, pairs=self.features is not None)
-        )
-        if boosting:
-            solution = boost(documents, self.smoothing, C=self.C, **stop)
+        self._require_room(paired.width * (loss.n_labels if paired is rows else 1))
+        tol = self.tol if self.tol is not None else 1e-2 if solver == "dual" else 1e-5
+        stop: Any = {"max_iter": self.max_iter, "tol": tol}
+        if solver == "dual":
+            dual = OddsDual(rows, Y, float(C or 0.0), weights)
+            solution = ascend(dual, tol, self.max_iter)
+            half = 0.5 * float(np.vdot(solution.weights, solution.weights))
+            solution.losses.append((solution.objective - half) / float(C or 1.0))
         else:
-            solution = minimise(Objective(documents, self.C, self.penalty), **stop)
+            documents: Any = (
+                EdgeLoss(paired, loss, weights)
+                if listed
+                else DocumentLoss(paired, loss, weights, pairs=paired is not rows)
+            )
+            if boosting:
+                solution = boost(documents, self.smoothing, C=C, **stop)
+            else:
+                solution = minimise(Objective(documents, C, self.penalty), **stop)
         self.weights_ = solution.weights
         self.loss_curve_ = solution.losses
         self.n_iter_ = solution.n_iter
         self.objective_ = solution.objective
+        self._remember(rows, Y)
         return self
+
+    def _chosen(self, Y: Any) -> tuple[str, float | None]:
+        """The solver and C: as they are given, or chosen by the labels."""
+        solvers = ("auto", *ARRAYS)
+        if self.solver not in solvers:
+            known = " or ".join(ARRAYS)
+            raise Mistake(f"solver {self.solver!r} is not known: use {known}")
+        named, C = self._form != "numbers", self.C
+        if C == "auto":
+            C = USUAL_C if self.solver == "dual" else None
+            C = USUAL_C if named and self.solver != "boosting" else C
+        plain = self.penalty == "l2" and self.features is None and C is not None
+        able = plain and isinstance(Y, Rows) and short_name(self.loss) == "dom"
+        able = able and bool((Y.values == 1.0).all())
+        if self.solver == "dual" and not able:
+            raise Mistake(
+                "solver 'dual' needs labels without grades, loss 'dom', a C, penalty "
+                "'l2' and no features: use solver='lbfgs'"
+            )
+        if self.solver == "boosting" and C is not None and self.penalty == "l2":
+            raise Mistake(
+                "solver 'boosting' cannot minimise the l2 penalty: give "
+                "penalty='natural', or C=None, or solver='lbfgs'"
+            )
+        if self.solver == "auto":
+            return ("dual" if named and able else "lbfgs"), C
+        return self.solver, C
+
+    def _require_room(self, weights: int) -> None:
+        """Refuse a dense array of the weights that takes more than ``memory``."""
+        if 8 * weights > byte_size(self.memory):
+            raise TooLittleMemory(
+                f"{weights:,} weights need {bytes_text(8 * weights)}, more than "
+                f"memory={self.memory!r}: select features first (select_features), use "
+                "PreferenceRanker, whose weights can be sparse, or allow more"
+            )
 
     @property
     def weighs_columns(self) -> bool:
@@ -470,8 +530,7 @@ class LogLinearRanker(LinearRanker):
     def _documents(self, X: Any) -> Rows:
         if self.features is None:
             return super()._documents(X)
-        self._require_fitted()
-        return documents_like(X, self.n_features_in_, self)
+        return self._rows_as_taught(X)
 
     def _scores(self, X: Any) -> Floats:
         if self.features is None:

@@ -18,17 +18,31 @@ from classmark.arrays import (
     stack,
     take,
 )
-from classmark.estimator import parameters
+from classmark.estimator import parameters, renamed
 from classmark.preferences.graph import PreferenceGraph
 from classmark.preferences.labels import labels_from
-from classmark.problems import Mistake
+from classmark.problems import Mistake, not_fitted
 from classmark.progress import track
 from classmark.rankers.linear import DENSE_LIMIT, LiveRanker, Words
 from classmark.solvers.hinge import Similarity, kernel_of
 from classmark.solvers.kernels_online import ERRORS, ONE, PAIRS, PERCEPTRON
 from classmark.solvers.live_documents import Lesson
 from classmark.solvers.online import LivePrototypes, Prototypes, Supports
+from classmark.solvers.preference_beside import Center, LiveDualBeside
 from classmark.validation import Seed, generator, require_numbers
+
+BESIDE = "sparse live"  # the name by which a RankerBeside is kept
+
+
+def scaled(rows: Rows, factors: Floats) -> Rows:
+    """Each row times its factor.
+
+    >>> scaled(rows_from([[1.0], [2.0]]), np.array([2.0, 3.0])).values.tolist()
+    [2.0, 6.0]
+    """
+    values = rows.values * np.repeat(factors, np.diff(rows.starts))
+    kind = rows.values.dtype
+    return Rows(rows.starts, rows.columns, values.astype(kind), rows.width)
 
 
 @parameters(budget="max_documents")
@@ -69,15 +83,22 @@ class OnlineRanker(LiveRanker):
             return 0
         return 32 if self.average else 8
 
-    def fit(self, X: Any, Y: Any) -> Self:
+    @renamed(Y="y")
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Start from zero and go ``passes`` times through the documents.
 
         With ``shuffle`` in another order each time: that of a file, sorted by category
         for instance, teaches the last category best.
+
+        sample_weight : (n,), what the steps of each document are multiplied by.
         """
         rule = self._checked_rule()
-        rows = rows_from(X)
-        labels = labels_from(Y, len(rows))
+        rows, taught, weights = self._taught(X, y, sample_weight)
+        labels = labels_from(taught, len(rows))
+        if weights is not None:
+            if self.kernel is not None or self.vote:
+                raise Mistake("sample_weight needs kernel=None and vote=False")
+            rows = scaled(rows, weights)  # which errors are made does not change
         self._model, self._grows = self._fresh(), False
         self.taught_, self.live_ = (rows, labels), None
         orders = generator(self.random_state)
@@ -87,22 +108,26 @@ class OnlineRanker(LiveRanker):
                 self._learn(rule, take(rows, order), take(labels, order))
             else:
                 self._learn(rule, rows, labels)
+        self._remember(rows, labels)
         return self
 
-    def partial_fit(self, X: Any, Y: Any, n_labels: int | None = None) -> Self:
+    def partial_fit(
+        self, X: Any, Y: Any, n_labels: int | None = None, *, classes: Any = None
+    ) -> Self:
         """Learn from these documents, once and in order, going on from what is known.
 
         X may have more features than before and Y more labels: they begin with zeros.
         From then on X may have any width: a feature never seen has no weight.
 
         n_labels : how many categories there are; never fewer than are known.
+        classes : what they are called, where ``Y`` names them; others come after them.
 
         >>> ranker = MMP().partial_fit([[1.0, 0.0]], [[1]], n_labels=2)
         >>> ranker.partial_fit([[0.0, 1.0, 1.0]], [[2]]).coef_.shape
         (3, 3)
         """
         rule = self._checked_rule()
-        rows = rows_from(X)
+        rows = self._more_rows(X)
         if not self.__sklearn_is_fitted__():
             self._model = self._fresh()
         n_learned = self._model.labels
@@ -111,9 +136,11 @@ class OnlineRanker(LiveRanker):
                 f"n_labels is {n_labels}, the ranker knows {n_learned} labels: "
                 f"give {n_learned} or more"
             )
+        Y = self._more_names(Y, len(rows), classes, n_labels)
         labels = labels_from(Y, len(rows), n_labels)
         self._grows = True
         self._learn(rule, rows, labels)
+        self.n_features_in_ = self._model.features
         return self
 
     def _learn(self, rule: int, rows: Rows, labels: Rows) -> None:
@@ -236,7 +263,7 @@ class OnlineRanker(LiveRanker):
         """The prototypes as rows, shape (categories, features); a copy."""
         return super().coef_.copy()
 
-    def decision_function(self, X: Any) -> Floats:
+    def category_scores(self, X: Any) -> Floats:
         """Scores of all categories, shape (documents, categories).
 
         With votes: the mean number of categories each one is put above.
@@ -244,22 +271,15 @@ class OnlineRanker(LiveRanker):
         self._require_fitted()
         if self.live_ is not None:
             return self._live_scores(X)
-        rows, width = rows_from(X), self._model.features
-        if rows.width != width and not self._grows:
-            raise Mistake(
-                f"X has {rows.width} features, the ranker was fitted with "
-                f"{width}: use the vectorizer it was fitted with, or partial_fit, "
-                "which takes new features"
-            )
+        width = self._model.features
+        rows = rows_from(X) if self._grows else self._rows_as_taught(X, width)
         if rows.width > width:
             rows = keep_columns(rows, np.arange(width))
         return self._model.scores(rows.with_width(width))
 
     def _require_learned(self) -> None:
         if not self.__sklearn_is_fitted__():
-            raise AttributeError(
-                f"this {type(self).__name__} is not fitted: call fit first"
-            )
+            raise not_fitted(type(self).__name__)
 
     def _checked_rule(self) -> int:
         require_numbers(self, "passes", whole=True, least=1)
@@ -324,3 +344,80 @@ class CategoryPerceptron(OnlineRanker):
     _losses = (PERCEPTRON,)
     loss: int = field(default=PERCEPTRON, init=False)
     max_documents: int | None = None
+
+
+@parameters()
+class RankerBeside(LiveRanker):
+    """What documents teach one by one beside what was learned before (``Center``).
+
+    That stays as it is, in its file. Documents teach labels, not listed preferences.
+
+    C : the price of a violation.
+    """
+
+    C: float = 1.0
+    _: KW_ONLY
+    time_budget: float | None = None
+
+    def go_on_from(self, center: Center, count: int = 0) -> Self:
+        """Begin; count : how many documents have handles already, which come first."""
+        self.live_ = LiveDualBeside(center, self.C, count)
+        return self
+
+    def fresh(self) -> Self:
+        """One that has learned nothing yet beside the same center."""
+        return type(self)(**self.get_params()).go_on_from(self.live_.center)
+
+    def fit(self, X: Any, Y: Any) -> Self:  # noqa: ARG002 (the manners of a ranker)
+        """Refuse: it goes on from what was learned before."""
+        raise Mistake(f"a {type(self).__name__} goes on from a fitted ranker: fit that")
+
+    @property
+    def kept_as(self) -> tuple[str, dict[str, Any]]:
+        """It is saved without the center."""
+        return BESIDE, self.get_params()
+
+    @property
+    def can_go_on(self) -> bool:
+        """Documents can be taught one by one."""
+        return True
+
+    def begin_stream(self) -> None:
+        """Nothing: it is ready."""
+
+    def lesson(self, words: Words, labels: PreferenceGraph | Sequence[int]) -> Any:
+        """What labels say of a document with these words; a graph is refused."""
+        if isinstance(labels, PreferenceGraph):
+            raise Mistake("only labels teach beside a model: give their numbers")
+        numbers = np.asarray(labels, np.uint32)
+        return Lesson(*words, numbers, np.ones(len(numbers), np.float32))
+
+    def stream_arrays(self) -> dict[str, Array]:
+        """Everything that decides what is learned next, but for the center."""
+        arrays: dict[str, Array] = self.live_.to_arrays()
+        return arrays
+
+    def open_stream(self, arrays: Mapping[str, Array]) -> None:
+        """Go on from what ``stream_arrays`` described, beside the center it has."""
+        self.live_.resume(arrays)
+
+    def show_stream(self) -> None:
+        """Nothing: what was learned is known by the duals."""
+
+    def revisit(self, count: int | None = None) -> int:
+        """Visit documents again; return how many visits."""
+        if count is None:
+            return int(self.live_.revisit_for(self.time_budget or 0.0))
+        return int(self.live_.revisit(count))
+
+    def category_scores(self, X: Any) -> Floats:
+        """Scores of all categories, shape (documents, categories)."""
+        return self._live_scores(X)
+
+    def _documents(self, X: Any) -> Rows:
+        return rows_from(X)
+
+    def _weights_of(self, columns: Ints) -> Any:
+        live = self.live_
+        before = live.center.weights_of(columns, live.n_labels, live.joined)
+        return (before + live.W[columns]).tocsr()

@@ -8,18 +8,16 @@ from dataclasses import KW_ONLY, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from classmark.arrays import (
     Array,
     Floats,
-    Ints,
     Rows,
     rows_from,
     take,
     with_constant,
 )
-from classmark.estimator import parameters
+from classmark.estimator import parameters, renamed
 from classmark.preferences.graph import (
     LOSSES,
     Loss,
@@ -36,10 +34,21 @@ from classmark.preferences.labels import (
     is_graphs,
     labels_from,
     levels_from,
+    levels_of,
     relevant,
 )
 from classmark.problems import Mistake
-from classmark.rankers.auto import AUTO, PreferenceSetting, chosen, stated
+from classmark.rankers.auto import (
+    AUTO,
+    CARD,
+    PreferenceSetting,
+    caps_of,
+    chosen,
+    require_card,
+    require_parameters,
+    shares_of,
+    stated,
+)
 from classmark.rankers.linear import Evidence, LiveRanker, Rocchio, Words
 from classmark.solvers.ascent import Solution, ascend
 from classmark.solvers.hinge import Similarity, features_of, kernel_of
@@ -47,14 +56,13 @@ from classmark.solvers.live_arrays import from_arrays, to_arrays
 from classmark.solvers.live_documents import Lesson, lesson_of
 from classmark.solvers.preference import (
     CODES,
-    THRESHOLDS,
-    Caps,
     Center,
     CompositeDual,
     ExplicitDual,
     ImplicitDual,
     fits,
 )
+from classmark.solvers.preference_gpu import GpuDual
 from classmark.solvers.preference_live import (
     LiveDual,
     from_batch,
@@ -62,9 +70,8 @@ from classmark.solvers.preference_live import (
     less_prior,
 )
 from classmark.solvers.preference_sparse import SparseDual
-from classmark.validation import require_numbers
 
-Problem = ImplicitDual | ExplicitDual | CompositeDual | SparseDual
+Problem = ImplicitDual | ExplicitDual | CompositeDual | SparseDual | GpuDual
 SUPPORTS = ("values", "columns", "starts", "shape", "parts")  # as they are saved
 
 
@@ -91,7 +98,8 @@ class PreferenceRanker(LiveRanker):
     1e-2 where C is chosen, else 1e-3.
 
     class_weight : "balanced" divides C among the labels so that each label's groups
-        together cost as much as those of any other: rare labels are not drowned.
+        together cost as much as those of any other: rare labels are not drowned; a
+        dict says by class what C is multiplied by, 1 for those it lacks.
     kernel : None for linear scores; "linear", "polynomial", "rbf" (with ``gamma``,
         ``degree``, ``coef0``) or a function of two matrices: then ⟨w_r, x⟩ becomes
         Σ_i dual_coef_[i, r] k(x_i, x), at a cost of n² memory.
@@ -110,6 +118,11 @@ class PreferenceRanker(LiveRanker):
         sparse (loss "dom", one thread): the same optimum, less a part shared by all
         labels, which no order sees; weights_ is then a scipy csr matrix.
     n_jobs : threads.
+    device : "cpu"; or "gpu": the weights of all labels are learned in the memory of one
+        card by batches of documents (extra ``gpu``), to the same optimum up to ``tol``,
+        and are sparse afterwards: store_ is "sparse". For labels, with the loss "dom",
+        without kernel, center, noise and thresholds. Where C is None it is 10, with
+        the prior 0.3.
     thresholds : None; or "common" or "category": w = (w_1 … w_m, τ) has a threshold for
         all labels, or one for each, and beside the groups of ``loss`` each label of a
         document over its threshold is a group, and each other one below it. ``predict``
@@ -137,12 +150,13 @@ class PreferenceRanker(LiveRanker):
     degree: int = 2
     coef0: float = 1.0
     max_iter: int = 1000
-    class_weight: str | None = None
+    class_weight: str | Mapping[Any, float] | None = None
     center: float | str | None = AUTO
     prior: float | str | None = AUTO
     noise: float | str | None = AUTO
     memory: str = "2GB"
     n_jobs: int = 1
+    device: str = "cpu"
     random_state: int = 0
     revisits: int = 100
     time_budget: float | None = None
@@ -184,13 +198,13 @@ class PreferenceRanker(LiveRanker):
             return None
         return self.thresholds_ * float(self.orders_scores)
 
-    def decision_function(self, X: Any) -> Floats:
+    def category_scores(self, X: Any) -> Floats:
         """Scores of all labels, shape (documents, labels).
 
         Thresholds are taken off, but for ``thresholds="category"``: there labels are
         compared by ⟨w_c, x⟩ alone (except with the loss "svm").
         """
-        return self._scores(X) if self.orders_scores else super().decision_function(X)
+        return self._scores(X) if self.orders_scores else super().category_scores(X)
 
     @property
     def _loss(self) -> Any:
@@ -205,34 +219,56 @@ class PreferenceRanker(LiveRanker):
             f"loss {self.loss!r} is not known: use {', '.join(known)} or a function"
         )
 
-    def fit(self, X: Any, Y: Any) -> Self:
-        """Learn from documents X, shape (n, features), and labels, grades or graphs."""
+    @renamed(Y="y")
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from documents X, shape (n, features), and labels, grades or graphs.
+
+        sample_weight : (n,), what C is multiplied by for each document. With it all
+        preferences are listed: memory as documents × labels.
+        """
         self._check()
-        rows, self.setting_ = self._rows(X), None
+        self.setting_ = None
+        rows, Y, weights = self._taught(X, y, sample_weight)
+        if weights is not None and self._loss == "svm":
+            raise Mistake("sample_weight: the loss 'svm' takes none, 'dom' does")
         self.setting_ = self.chosen(rows, Y)
-        problem, tol = self._problem(rows, Y), self._how.tol
+        problem, tol = self._problem(rows, Y, weights), self._how.tol
         self._settle(problem, ascend(problem, tol, self.max_iter, self.random_state))
-        self.problem_, self.live_ = problem, None
+        on_card = self.device == "gpu"
+        self.problem_, self.live_ = None if on_card else problem, None
         return self
+
+    def _taught(
+        self, X: Any, y: Any, sample_weight: Any = None
+    ) -> tuple[Rows, Any, Floats | None]:
+        """Documents, with a kernel as they are in its own space, labels, weights."""
+        rows, Y, weights = super()._taught(X, y, sample_weight)
+        self._remember(rows, Y)
+        if self.kernel is not None:
+            self.documents_ = rows.to_scipy()
+            rows = rows_from(features_of(kernel_of(self)(self.documents_, None)))
+        return rows, Y, weights
 
     def chosen(self, rows: Rows, Y: Any) -> PreferenceSetting:
         """The setting for documents and labels, grades or graphs: given, or chosen."""
         if self.C is not None or self.kernel is not None or self._loss == "svm":
             return stated(self)
-        if is_graphs(Y):
-            levels = favoured(graphs_from(Y, len(rows), thresholds=True))
-        else:
-            levels = levels_from(Y, len(rows))
-        return chosen(self, rows, relevant(levels, Y))
+        if self.device == "gpu":
+            return stated(self, CARD)
+        return chosen(self, rows, Y)
 
-    def partial_fit(self, X: Any, Y: Any, n_labels: int | None = None) -> Self:
+    def partial_fit(
+        self, X: Any, Y: Any, n_labels: int | None = None, *, classes: Any = None
+    ) -> Self:
         """Learn from more documents, one by one; after ``fit``, go on from there.
 
         X may have more columns than before, Y more labels: both grow. n_labels : how
-        many labels there are at least. ``revisits_`` says how many visits were made.
+        many labels there are at least;  classes : what they are called, where ``Y``
+        names them. ``revisits_`` says how many visits were made.
         """
         self._check()
-        rows = rows_from(X)
+        rows = self._more_rows(X)
+        Y = self._more_names(Y, len(rows), classes)
         live = self._started(rows.values.dtype)
         width, lessons = self._lessons(rows, Y, max(live.n_labels, n_labels or 0))
         live.grow(rows.width, width)
@@ -241,6 +277,7 @@ class PreferenceRanker(LiveRanker):
             live.learn(lesson)
             self.revisits_ += self.revisit()
         self.show_stream()
+        self.n_features_in_ = len(self.weights_)
         return self
 
     def _lessons(
@@ -260,7 +297,7 @@ class PreferenceRanker(LiveRanker):
             if not callable(self._loss):
                 each = (labels.row(i) for i in range(len(rows)))
                 return n_labels, (
-                    Lesson(*rows.row(i), listed, _levels(grades))
+                    Lesson(*rows.row(i), listed, levels_of(grades))
                     for i, (listed, grades) in enumerate(each)
                 )
             graphs = graphs_from(labels.with_width(n_labels))
@@ -340,15 +377,18 @@ class PreferenceRanker(LiveRanker):
                 thresholds=self.thresholds,
                 prior=self._how.prior,
             )
-        needs_all = self._how.center is not None or self._how.prior
-        if needs_all or self.class_weight is not None:
+        how = self._how
+        if how.center is not None or self.class_weight is not None:
             raise Mistake(
-                "center, prior and class_weight need all documents at once: fit on "
-                "those there are, then partial_fit, or leave them None"
+                "center and class_weight need all documents at once: fit on those "
+                "there are, then partial_fit, or leave them None"
             )
-        return from_nothing(
-            loss, self._how.C, kind, self.max_documents, thresholds=self.thresholds
-        )
+        params: dict[str, Any] = {
+            "thresholds": self.thresholds,
+            "prior": how.prior,
+            "noise": how.noise,
+        }
+        return from_nothing(loss, how.C, kind, self.max_documents, **params)
 
     def path(self, X: Any, Y: Any, Cs: Sequence[float]) -> Iterator[Self]:
         """Fit for each C in increasing order, each starting from the one before.
@@ -359,7 +399,7 @@ class PreferenceRanker(LiveRanker):
         self._check()
         first = copy(self).set_params(C=min(Cs))
         first.problem_ = first.live_ = first.setting_ = None
-        problem, last = first._problem(first._rows(X), Y), min(Cs)  # noqa: SLF001 (a copy of this one)
+        problem, last = first._problem(*first._taught(X, Y)), min(Cs)  # noqa: SLF001 (a copy of this one)
         for C in sorted(Cs):
             problem.raise_caps(C / last)
             tol = first._how.tol  # noqa: SLF001 (a copy of this one)
@@ -370,22 +410,20 @@ class PreferenceRanker(LiveRanker):
             last = C
             yield ranker
 
-    def _rows(self, X: Any) -> Rows:
-        """The documents; with a kernel, as they are in the kernel's own space."""
-        rows = rows_from(X)
-        if self.kernel is None:
-            return rows
-        self.documents_ = rows.to_scipy()
-        return rows_from(features_of(kernel_of(self)(self.documents_, None)))
-
-    def _problem(self, rows: Rows, Y: Any) -> Problem:
-        """Layers stay layers; only graphs that are not layered list their edges."""
+    def _problem(self, rows: Rows, Y: Any, weights: Floats | None = None) -> Problem:
+        """Layers stay layers; other graphs, or all with weights, list their edges."""
+        if self.device == "gpu":
+            require_card(self, Y, weights)
+            return self._on_card(rows, levels_from(Y, len(rows)))
+        if weights is not None:
+            graphs = graphs_from(Y, len(rows), thresholds=True)
+            return self._mixed(rows, graphs, weights)
         if callable(self._loss) or (is_graphs(Y) and not are_layered(Y)):
             return self._mixed(rows, graphs_from(Y, len(rows), thresholds=True))
         levels = levels_from(Y, len(rows))
         able = self._loss == "dom" and self.kernel is None and not self.thresholds
         in_memory = fits(rows, levels.width, self.memory, sparse=able)
-        shares = self._shares(levels)
+        shares = shares_of(self, levels)
         prototypes, parts = self._prototypes(rows, relevant(levels, Y))
         rows = self._with_prior(rows)
         if in_memory:
@@ -395,23 +433,33 @@ class PreferenceRanker(LiveRanker):
                 f"noise is {self.noise} beside sparse weights: use noise=None, or a "
                 f"larger memory than {self.memory!r}"
             )
-        caps = self._caps(levels, shares).listed[levels.columns]
+        caps = caps_of(self, levels, shares).listed[levels.columns]
         least = 0.1 * self._how.tol / max(1.0, float(caps.max(initial=0.0)))
         seed = self.random_state
         return SparseDual(rows, levels, caps, center=prototypes, least=least, seed=seed)
 
-    def _mixed(self, rows: Rows, graphs: Sequence[PreferenceGraph]) -> Problem:
+    def _on_card(self, rows: Rows, labels: Rows) -> GpuDual:
+        caps = caps_of(self, labels, shares_of(self, labels)).listed[labels.columns]
+        least = 0.1 * self._how.tol / max(1.0, float(caps.max(initial=0.0)))
+        return GpuDual(self._with_prior(rows), labels, caps, least=least)
+
+    def _mixed(
+        self,
+        rows: Rows,
+        graphs: Sequence[PreferenceGraph],
+        weights: Floats | None = None,
+    ) -> Problem:
         decompositions(self._loss)
         levels = favoured(graphs)
         if self.kernel is None:
             fits(rows, levels.width, self.memory, sparse=False)
-        shares = self._shares(levels)
+        shares = shares_of(self, levels)
         center = Center(self._prototypes(rows, relevant(levels, graphs))[0])
         rows = self._with_prior(rows)
-        free = callable(self._loss)
+        free = callable(self._loss) or weights is not None
         listed = np.array([free or not graph.is_layered for graph in graphs])
         if listed.all():
-            return self._explicit(rows, graphs, shares, center)
+            return self._explicit(rows, graphs, shares, center, weights=weights)
         first = self._implicit(
             take(rows, ~listed), take(levels, ~listed), shares, center
         )
@@ -423,7 +471,7 @@ class PreferenceRanker(LiveRanker):
     def _implicit(
         self, rows: Rows, levels: Rows, shares: Floats, center: Center
     ) -> ImplicitDual:
-        caps, loss = self._caps(levels, shares), str(self._loss)
+        caps, loss = caps_of(self, levels, shares), str(self._loss)
         how: dict[str, Any] = {"threads": self.n_jobs, "center": center}
         how |= {"thresholds": self._thresholds, "noise": self._how.noise}
         return ImplicitDual(rows, levels, loss, caps, **how)
@@ -435,35 +483,21 @@ class PreferenceRanker(LiveRanker):
         shares: Floats,
         center: Center,
         shared: tuple[Floats, Floats] | None = None,
+        weights: Floats | None = None,
     ) -> ExplicitDual:
         """List the groups: for graphs that are not layered, and for functions."""
         chosen, apart = decompositions(self._loss), bool(self.thresholds)
         decomposed = [grouped(graph, chosen, shares, apart) for graph in graphs]
         groups = [document for document, _ in decomposed]
-        caps = np.array([w for _, weights in decomposed for w in weights], float)
+        caps = np.array([w for _, prices in decomposed for w in prices], float)
+        if weights is not None:
+            caps *= np.repeat(weights, [len(prices) for _, prices in decomposed])
         k = graphs[0].n_labels
         if shared is None and self.thresholds == "category":
             shared = np.zeros((rows.width, k), rows.values.dtype), np.zeros(k)
             center.add_to(shared[0])
         caps, noise = self._how.C * caps, self._how.noise
         return ExplicitDual(rows, k, groups, caps, center, shared, noise=noise)
-
-    def _shares(self, levels: Rows) -> Floats:
-        """1 per label, or such that every label's groups cost the same together."""
-        if self.class_weight is None:
-            return np.ones(levels.width)
-        size = _sizes(levels)
-        used = max(int((size > 0).sum()), 1)
-        return np.asarray(size.sum() / (used * np.maximum(size, 1)))
-
-    def _caps(self, levels: Rows, shares: Floats) -> Caps:
-        """C times the label's share; what a label has is shared by its negatives."""
-        prices = self._how.C * shares
-        if self.class_weight is None:
-            return Caps(prices, prices)
-        size = _sizes(levels)
-        others = np.maximum(len(levels) - size, 1)
-        return Caps(prices, prices * size / others)
 
     def _prototypes(self, rows: Rows, labels: Rows) -> tuple[Any, Any]:
         """Prototypes, ``center`` times as long, without a prior; and their shares."""
@@ -496,7 +530,8 @@ class PreferenceRanker(LiveRanker):
     def _settle(self, problem: Problem, solution: Solution) -> None:
         prior, weights = self._how.prior, solution.weights
         self.weights_ = weights[1:] if prior else weights
-        self.store_ = "sparse" if isinstance(problem, SparseDual) else "dense"
+        is_sparse = isinstance(problem, SparseDual | GpuDual)
+        self.store_ = "sparse" if is_sparse else "dense"
         self.thresholds_ = None
         self.objective_ = solution.objective
         self.duality_gap_ = solution.relative_gap
@@ -509,7 +544,7 @@ class PreferenceRanker(LiveRanker):
             first: Any = weights[:1]
             row = np.ravel(first.toarray() if self.store_ == "sparse" else first)
             self.thresholds_ = less_prior(self.thresholds_, prior, row)
-        if self.kernel is not None and not isinstance(problem, SparseDual):
+        if self.kernel is not None and not isinstance(problem, SparseDual | GpuDual):
             self.dual_coef_ = problem.coefficients()
 
     def _scores(self, X: Any) -> Floats:
@@ -556,41 +591,4 @@ class PreferenceRanker(LiveRanker):
 
     def _check(self) -> None:
         self._loss  # noqa: B018 (refuses a name that is not known)
-        require_numbers(self, "C", "tol", or_none=True, over=0)
-        require_numbers(self, "n_jobs", "max_iter", whole=True, least=1)
-        require_numbers(self, "revisits", whole=True, least=0)
-        require_numbers(self, "max_documents", whole=True, or_none=True, least=1)
-        require_numbers(self, "time_budget", or_none=True, least=0)
-        for name in ("center", "prior", "noise"):
-            if getattr(self, name) != AUTO:
-                require_numbers(self, name, or_none=True)
-        if self._how.center is not None and self.kernel is not None:
-            raise Mistake(
-                f"center is {self.center} beside a kernel: prototypes are made of "
-                "features, use center=None or kernel=None"
-            )
-        if self._how.prior and (self.kernel is not None or self._thresholds):
-            raise Mistake(
-                f"prior is {self.prior} beside a kernel, thresholds or the loss 'svm': "
-                "use prior=None, or leave them out"
-            )
-        if self.thresholds not in (None, *THRESHOLDS):
-            raise Mistake(
-                f"thresholds is {self.thresholds!r}: use None, 'common' or 'category'"
-            )
-        if self.class_weight not in (None, "balanced"):
-            raise Mistake(
-                f"class_weight is {self.class_weight!r}: use None or 'balanced'"
-            )
-
-
-def _sizes(levels: Rows) -> Ints:
-    """How many documents speak for each label."""
-    return np.bincount(relevant(levels).columns, minlength=levels.width)
-
-
-def _levels(grades: Array) -> NDArray[np.float32]:
-    """Levels 1, 2, … by the order of the grades within the document."""
-    if len(grades) < 2:
-        return np.ones(len(grades), np.float32)
-    return (np.searchsorted(np.unique(grades), grades) + 1).astype(np.float32)
+        require_parameters(self)

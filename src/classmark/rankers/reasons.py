@@ -1,21 +1,82 @@
-"""Why meaning speaks for a category: the text's sentences, and the texts like it."""
+"""Why a text has a category: its words; by meaning, its sentences and texts like it."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from classmark.arrays import Floats, Rows
+from classmark.arrays import Floats, Ints, Rows
+from classmark.corpus.runs import RUN
 from classmark.meaning.sources import MeaningSource
 from classmark.problems import Mistake
-from classmark.rankers.text_ranker import TextRanker
+from classmark.rankers.linear import Evidence
 from classmark.ranking import top
-from classmark.text import sentences
+from classmark.text import sentences, words
 from classmark.weighting.dense import MeaningBlock, centred
+from classmark.weighting.vectorizer import FixedVectorizer, Vectorizer
+
+if TYPE_CHECKING:
+    from classmark.rankers.text_ranker import TextRanker
+
 
 SENTENCES = 50  # of a text that are looked at: a sentence model reads 30 a second
+
+
+class WordsBehind(NamedTuple):
+    """Which words of a text stand behind which columns: what people recognise.
+
+    words : the first of those that share a term;  columns, owners, shares : of each
+    pair of a column and a word, the word's place and its share of the column, which is
+    1 but for runs of characters, parted by how often they occur in each word.
+    """
+
+    words: list[str]
+    columns: Ints
+    owners: Ints
+    shares: Floats
+
+    @classmethod
+    def of(cls, text: str, vectorizer: Vectorizer | FixedVectorizer) -> WordsBehind:
+        """Read a text as the vectorizer does."""
+        counts = Counter(words(text))
+        number, tokens = vectorizer.vocabulary_.number, list(counts)
+        first: dict[str, str] = {}  # term → word
+        shown_as: dict[str, str] = {}  # token → word
+        behind: Counter[tuple[int, str]] = Counter()
+        for term, token in zip(vectorizer.analyzer_.terms(tokens), tokens, strict=True):
+            if term in number:
+                behind[number[term], first.setdefault(term, token)] = 1
+            if term:  # stop words are no reasons, though their runs count
+                shown_as[token] = first.get(term, token)
+        if (runs := vectorizer.runs_) is not None:
+            for token, inside in zip(
+                shown_as, runs.inside(list(shown_as)), strict=True
+            ):
+                for run in filter(number.__contains__, inside):
+                    behind[number[run], shown_as[token]] += counts[token]
+            for run in filter(number.__contains__, runs.across(text)):
+                behind[number[run], run.removeprefix(RUN)] += 1
+        named = list(dict.fromkeys(word for _, word in sorted(behind)))
+        place = {word: at for at, word in enumerate(named)}
+        pairs = np.array([(c, place[w]) for c, w in behind], np.int64).reshape(-1, 2)
+        times = np.fromiter(behind.values(), np.float64, len(behind))
+        _, which = np.unique(pairs[:, 0], return_inverse=True)
+        shares = times / np.bincount(which, times)[which]
+        return cls(named, pairs[:, 0], pairs[:, 1], shares)
+
+    def evidence(self, of_columns: Evidence) -> Evidence:
+        """The evidence of columns as that of the words behind them."""
+        order = np.argsort(of_columns.features)
+        features = of_columns.features[order]
+        at = np.searchsorted(features, self.columns)
+        here = np.append(features, -1)[at] == self.columns
+        values = np.append(of_columns.parts[order], 0.0)[at] * self.shares
+        totals: Floats = np.zeros(len(self.words))
+        np.add.at(totals, self.owners[here], values[here])
+        return Evidence(np.arange(len(self.words)), totals)
 
 
 class SentencePart(NamedTuple):

@@ -15,6 +15,7 @@ import numpy as np
 
 from classmark.arrays import Array, Floats
 from classmark.estimator import TINY
+from classmark.language import N_
 from classmark.progress import track
 from classmark.validation import Seed, generator
 
@@ -58,7 +59,7 @@ class Ascent(ABC):
     stuck : whether further steps gain nothing.
     """
 
-    title = "passes"
+    title = N_("passes over the documents")
     smallest = 1e-12  # an objective below counts as this much
 
     def __init__(self) -> None:

@@ -259,7 +259,7 @@ def cutting_planes(
 class _Planes(Ascent):
     """The state of the search: the best point, its value, and the planes."""
 
-    title = "planes"
+    title = "optimisation steps"
 
     def __init__(self, X: Linear, oracle: Oracle, C: float) -> None:
         super().__init__()
@@ -530,7 +530,7 @@ def ascend_precision(
 class _TableAscent(HingeAscent):
     """Hinges whose margins follow the table of examples and others retrieved."""
 
-    title = "passes"
+    title = "passes over the documents"
     longest = max_iter = PASSES
 
     def __init__(

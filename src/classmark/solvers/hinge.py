@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from classmark.arrays import Array, Floats, Rows, dense_tail, read_only
+from classmark.language import N_
 from classmark.problems import Mistake
 from classmark.solvers.ascent import Ascent, Solution
 from classmark.solvers.kernels_hinge import climb, climb_gram, combine, survey
@@ -160,7 +161,7 @@ def ascend(  # noqa: PLR0913 (what a solver is asked)
 class HingeAscent(Ascent):
     """The state of an ascent: duals, weights, and which duals may have to move."""
 
-    title = "looks at all hinges"
+    title = N_("passes over the documents")
     table = FIXED
     longest = LONG
     max_iter = 0
@@ -370,7 +371,7 @@ def ascend_gram(
 class _GramAscent(Ascent):
     """Steps on the best dual; they stop where a row of the Gram matrix is missing."""
 
-    title = "rows of the Gram matrix"
+    title = N_("comparing documents")
     limit = 0
 
     def __init__(self, gram: Gram, hinges: Hinges) -> None:

@@ -77,6 +77,42 @@ def _visit_dominations(
 
 
 @compiled
+def _visit_pairs(
+    f: Any, delta: Any, level: Any, above: Any, q: float, caps: Any, slots: Any,
+    duals: Any, room: Any,
+) -> Any:  # fmt: skip
+    """Each listed label over each below it; duals come as lists and go as lists."""
+    (_, _, label, alpha, used), (_, place, buffers) = duals, room
+    cost, a = 0.0, buffers[0]
+    fill(buffers[1], 0.0)
+    for j in range(len(above)):
+        r, first = above[j], np.int64(slots[j, 0])
+        m = int(slots[j, 1]) if q > 0.0 else 0
+        if level[r] < 0.0:
+            continue
+        for t in range(m):
+            place[t], a[t] = label[first + t], alpha[first + t]
+        slack, m = visit_dis(f, delta, level, r, q, caps[r], place, m, buffers)
+        cost += caps[r] * slack
+        if q > 0.0:
+            first = room_for(m, slots[j], alpha, used)
+            for t in range(m):
+                label[first + t], alpha[first + t] = place[t], a[t]
+    return cost
+
+
+@compiled
+def _visit_lists(
+    code: int, f: Any, delta: Any, level: Any, above: Any, q: float, caps: Any,
+    slots: Any, duals: Any, room: Any,
+) -> Any:  # fmt: skip
+    """The groups of listed labels, alone or together, whose duals come as lists."""
+    if code == DIS:
+        return _visit_pairs(f, delta, level, above, q, caps, slots, duals, room)
+    return _visit_dominations(f, delta, level, above, q, caps, slots, duals, room)
+
+
+@compiled
 def _visit_document(
     code: int, a: Any, marks: Any, above: Any, q: float, learn: bool, layers: Any,
     tau: Any, buffers: Any,
@@ -87,11 +123,6 @@ def _visit_document(
         return visit_svm(
             a[0], f, tau, delta, level, q, learn, caps, layers.rest_caps
         )  # fmt: skip
-    if code == DIS:
-        for j in range(len(above)):
-            r = above[j]
-            cost += caps[r] * visit_dis(a[j], f, delta, level, r, q, caps[r])
-        return cost
     total, count, lowest = 0.0, 0, _lowest(f, above)
     for j in range(len(above)):
         if level[above[j]] > 0.0:
@@ -188,9 +219,9 @@ def implicit_pass(
         for part in range(len(codes)):
             code = codes[part]
             mine = own[i : i + 1] if code == SVM else slots[part, listed]
-            if code == DOM:
-                cost += _visit_dominations(
-                    f, delta, level, above, q, caps, mine, duals, room
+            if code in (DIS, DOM):
+                cost += _visit_lists(
+                    code, f, delta, level, above, q, caps, mine, duals, room
                 )
             else:
                 load_duals(a, mine, label, alpha)

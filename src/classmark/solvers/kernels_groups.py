@@ -256,22 +256,39 @@ def visit_dme(
 
 @compiled
 def visit_dis(
-    a: Any, f: Any, delta: Any, level: Any, r: int, q: float, cap: float
-) -> Any:
-    """Label r over each label below it alone; return the sum of the slacks."""
-    slack = 0.0
+    f: Any, delta: Any, level: Any, r: int, q: float, cap: float, place: Any, m: int,
+    buffers: Any,
+) -> Any:  # fmt: skip
+    """Label r over each label below it alone; return the sum of the slacks.
+
+    Its m duals that are not zero are a[:m], a = buffers[0], of the labels place[:m];
+    the steps may add others. Returned, too: how many there are now. buffers[1] is zero,
+    and so again. A label that neither violates its margin nor has a dual costs a look.
+    """
+    slack, mine, a, held = 0.0, np.float64(f[r]), buffers[0], buffers[1]
+    for t in range(m):
+        held[place[t]] = a[t]
+    m, half = 0, 0.5 / q if q > 0.0 else 0.0
     for s in range(len(f)):
+        dual = held[s]
+        if dual == 0.0 and f[s] <= mine - 1.0:
+            continue
+        held[s] = 0.0
         if 0.0 <= level[s] < level[r]:
-            gap = 1.0 - np.float64(f[r]) + f[s]
+            gap = 1.0 - mine + f[s]
             slack += max(0.0, gap)
-            if q > 0.0 and (gap > 0.0 or a[s] > 0.0):
-                change = min(cap, max(0.0, a[s] + gap / (2.0 * q))) - a[s]
-                a[s] += change
-                f[r] += q * change
+            change = min(cap, max(0.0, dual + gap * half)) - dual if q > 0.0 else 0.0
+            if change != 0.0:
+                dual += change
+                mine += q * change
                 f[s] -= q * change
                 delta[r] += change
                 delta[s] -= change
-    return slack
+        if dual != 0.0:
+            place[m], a[m] = s, dual
+            m += 1
+    f[r] = mine
+    return slack, m
 
 
 @compiled

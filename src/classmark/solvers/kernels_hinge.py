@@ -19,8 +19,7 @@ from classmark.compiled import compiled, reordered
 from classmark.kernels import LINE, add, dot, prefetch, shuffle, square
 
 NONE = 1e-300  # a curvature that is none
-AHEAD = 4  # rows with a tail: far apart are the columns that are read of them
-HEAD = 64  # columns before the tail that are fetched ahead
+AHEAD = 4  # rows with a tail are fetched: their columns lie far apart
 
 
 @compiled
@@ -77,22 +76,38 @@ def _add(columns: Any, values: Any, tail: int, step: float, w: Any) -> None:
 
 
 @compiled
-def _fetch(starts: Any, columns: Any, row: Any) -> None:
-    """Have the columns of a row at hand that are read where it has a tail."""
-    for at in range(0, HEAD, LINE):
-        prefetch(columns, starts[row] + at)
-    prefetch(columns, starts[row + 1] - 1)
+def _fetch(part: Any, row: Any) -> None:
+    """Have at hand what is read of a row with a tail: its values, few columns."""
+    starts, columns, values, tail = part
+    begin, end = starts[row], starts[row + 1]
+    for at in range(begin, end - tail, LINE):
+        prefetch(columns, at)
+    prefetch(columns, end - 1)
+    for at in range(begin, end, LINE):
+        prefetch(values, at)
+
+
+@compiled
+def _fetch_row(parts: Any, row: Any) -> None:
+    """The same of a row of either part, where its part has a tail."""
+    first, second = parts
+    r, split = np.int64(row), len(first[0]) - 1
+    if r < split and first[3]:
+        _fetch(first, r)
+    elif r >= split and second[3]:
+        _fetch(second, r - split)
 
 
 @compiled
 def multiply(parts: Any, w: Any, out: Any) -> None:
     """Write ⟨w, x⟩ of every row."""
     at = 0
-    for starts, columns, values, tail in parts:
+    for part in parts:
+        starts, columns, values, tail = part
         for i in range(len(starts) - 1):
             span = slice(starts[i], starts[i + 1])
             if tail:
-                _fetch(starts, columns, min(i + AHEAD, len(starts) - 2))
+                _fetch(part, min(i + AHEAD, len(starts) - 2))
                 out[at] = _dot(columns[span], values[span], tail, w)
             else:
                 out[at] = dot(columns[span], values[span], w)
@@ -103,13 +118,17 @@ def multiply(parts: Any, w: Any, out: Any) -> None:
 def combine(parts: Any, rows: Any, coefficients: Any, w: Any) -> None:
     """The weights gain Σ coefficient · x_row."""
     first, split = 0, 0
-    for starts, columns, values, tail in parts:
+    for part in parts:
+        starts, columns, values, tail = part
         split += len(starts) - 1
         for i in range(len(rows)):
             if first <= rows[i] < split:
                 r = np.int64(rows[i]) - first
                 span = slice(starts[r], starts[r + 1])
                 if tail:
+                    later = np.int64(rows[min(i + AHEAD, len(rows) - 1)])
+                    if first <= later < split:
+                        _fetch(part, later - first)
                     _add(columns[span], values[span], tail, coefficients[i], w)
                 else:
                     add(columns[span], values[span], coefficients[i], w)
@@ -126,7 +145,8 @@ def survey(
     for j in range(len(w)):
         apart = w[j] - center[j]
         norm += apart * apart
-    for starts, columns, values, tail in parts:  # a row's part is not asked row by row
+    for part in parts:  # a row's part is not asked row by row
+        starts, columns, values, tail = part
         split += len(starts) - 1
         for i in range(len(rows)):
             if first <= rows[i] < split:
@@ -137,7 +157,7 @@ def survey(
                 elif tail:
                     later = np.int64(rows[min(i + AHEAD, len(rows) - 1)])
                     if first <= later < split:
-                        _fetch(starts, columns, later - first)
+                        _fetch(part, later - first)
                     score = _dot(columns[span], values[span], tail, w)
                     slopes[i] = signs[i] * score - margins[i]
                 else:
@@ -197,6 +217,7 @@ def _visit_all(  # noqa: PLR0915 (the loop of the algorithm)
     seen, gained, least, most, k = 0.0, 0.0, 0.0, 0.0, 0
     while k < n:
         i = order[k]
+        _fetch_row(parts, rows[order[min(k + AHEAD, n - 1)]])
         a, box, of = duals[i], boxes[i], int(signs[i] < 0.0)
         columns, values, tail = _row(parts, rows[i])
         margin = margins_of(table)[of] if moving else margins[i]

@@ -364,7 +364,7 @@ class LiveImplicitDual:
         places, problem = np.flatnonzero(self.alive), self.problem
         levels = problem.levels
         left = np.repeat(self.alive, np.diff(levels.starts))
-        problem.slots = problem.slots[:, np.flatnonzero(left)]
+        problem.slots = np.take(problem.slots, np.flatnonzero(left), axis=1)
         if self._self_scores is not None:
             problem.self_scores = problem.self_scores[left]
         self._hold(take(problem.rows, places), take(levels, places))

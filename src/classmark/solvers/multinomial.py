@@ -18,13 +18,18 @@ class OddsDual(Dual):
     · x ⊗ (e_u − p), is climbed document by document [ShalevZhang13]. It needs a number
     for each label of each document and each label, and no gradient of all weights.
 
-    rows : documents (n, features);  labels : Rows (n, labels), values not read.
+    rows : documents (n, features);  labels : Rows (n, labels), values not read;
+    weights : (n,), what C is multiplied by for each document.
     """
 
-    def __init__(self, rows: Rows, labels: Rows, C: float) -> None:
+    def __init__(
+        self, rows: Rows, labels: Rows, C: float, weights: Floats | None = None
+    ) -> None:
         self.rows, self.labels, self.n_documents = rows, labels, len(rows)
         sizes = np.diff(labels.starts)
         self.caps = C / np.repeat(sizes, sizes)
+        if weights is not None:
+            self.caps *= np.repeat(weights, sizes)
         self.W: Floats = np.zeros((rows.width, labels.width), rows.values.dtype)
         self.P = np.zeros((labels.nnz, labels.width), rows.values.dtype)
         self.P[np.arange(labels.nnz), labels.columns] = 1.0

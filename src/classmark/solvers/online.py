@@ -141,13 +141,18 @@ class Prototypes:
             self._mean = last - self._used(self._timed) / max(len(self.rounds), 1)
         return self._mean
 
-    def grow(self, features: int, labels: int, kind: Any = np.float32) -> None:
-        """Have at least so many features and labels; new ones begin with zeros."""
+    def grow(
+        self, features: int, labels: int, kind: Any = np.float32, *, spare: int = 0
+    ) -> None:
+        """Have at least so many features and labels; new ones begin with zeros.
+
+        spare : room for so many features more.
+        """
         features, labels = max(features, self.features), max(labels, self.labels)
         kind = self._last.dtype if self._last.size else kind
         height, width = self._last.shape
-        if features > height:
-            height = max(features, 2 * height)
+        if features + spare > height:
+            height = max(features + spare, 2 * height)
         if labels > width:  # whole cache lines, where that adds a quarter at most
             size = np.dtype(kind).itemsize
             whole = -(-labels * size // LINE) * LINE // size
@@ -255,6 +260,10 @@ class LivePrototypes:
         self.prototypes.grow(features, labels)
         self.hide(self.retired)
 
+    def reserve(self) -> None:
+        """Make room for new features ahead."""
+        self.prototypes.grow(0, 0, spare=1)
+
     def hide(self, labels: Iterable[int]) -> None:
         """Compare these labels with no other from now on, and all others again."""
         self.retired = set(labels)
@@ -281,9 +290,7 @@ class LivePrototypes:
         }
         words = [(lesson.columns, lesson.values) for lesson in lessons]
         labels = [(lesson.labels, lesson.levels) for lesson in lessons]
-        return (
-            arrays | _packed(words).arrays("words") | _packed(labels).arrays("labels")
-        )
+        return arrays | packed(words).arrays("words") | packed(labels).arrays("labels")
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array], rule: int) -> LivePrototypes:
@@ -297,7 +304,7 @@ class LivePrototypes:
         return live
 
 
-def _packed(pairs: list[tuple[Any, Any]]) -> Rows:
+def packed(pairs: list[tuple[Any, Any]]) -> Rows:
     """Columns and values of each row, one below the other."""
     columns, values = zip(*pairs, strict=True) if pairs else ((), ())
     return Rows(

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from classmark.arrays import Floats, Ints, Rows, take
+from classmark.language import N_
 from classmark.problems import Mistake
 from classmark.solvers.ascent import Ascent, Solution
 from classmark.solvers.cutting_planes import Oracle, Plane, dot, linear
@@ -209,7 +210,7 @@ def hinges_of_pairs(
 class _PairAscent(Ascent):
     """The state of the search: weights, scores, prices, the best value and bound."""
 
-    title = "steps of Newton"
+    title = N_("optimisation steps")
 
     def __init__(self, rows: Rows, pairs: Pairs, C: float) -> None:
         super().__init__()

@@ -193,7 +193,7 @@ class ImplicitDual(Dual):
         self.own = np.zeros((owners, 3), np.uint32)
         self.naps = np.zeros((len(rows), 2), np.uint8)
         self.costs = np.zeros(len(rows), np.float32)
-        self.noise, self.self_scores = noise, np.empty(0, np.float32)
+        self.noise, self.self_scores = float(noise), np.empty(0, np.float32)
         if noise and self.center.shares is not None:
             self.self_scores = self._self_scores(self.center.shares)
         self.without_words = np.flatnonzero((np.diff(rows.starts) == 0) & (noise == 0))
@@ -445,7 +445,7 @@ class ExplicitDual(Dual):
         *,
         noise: float = 0.0,
     ) -> None:
-        self.rows, self.n_documents, self.noise = rows, len(rows), noise
+        self.rows, self.n_documents, self.noise = rows, len(rows), float(noise)
         self.center = center or Center()
         if shared is None:
             shared = np.zeros((rows.width, n_labels), rows.values.dtype), np.zeros(1)

@@ -84,7 +84,7 @@ class LiveDual:
         is_listed: Bools | None = None,
         prior: float = 0.0,
     ) -> None:
-        self.C, self.keep, self.prior = C, keep, prior
+        self.C, self.keep, self.prior = float(C), keep, prior
         self.n_features, self.n_labels = layered.W.shape
         self.retired: set[int] = set()
         self.visits = 0
@@ -219,6 +219,10 @@ class LiveDual:
         features += self._first
         if features > self.n_features or labels > self.n_labels:
             self._resize(max(features, self.n_features), max(labels, self.n_labels))
+
+    def reserve(self) -> None:
+        """Make room for new features ahead, which takes long where there are many W."""
+        self._resize(self.n_features, self.n_labels, spare=1)
 
     def retire(self, label: int) -> None:
         """Compare the label with no other from now on.
@@ -356,12 +360,15 @@ class LiveDual:
             )
         return int(self.place.array[handle])
 
-    def _resize(self, features: int, labels: int) -> None:
-        """Make W large enough: rows doubled, columns in steps, all spare ones zero."""
+    def _resize(self, features: int, labels: int, spare: int = 0) -> None:
+        """Make W large enough: rows doubled, columns in steps, all spare ones zero.
+
+        spare : so many rows more than the features, at least.
+        """
         problem = self.shelf.problem
         height, width = problem.W.shape
-        if features > height:
-            height = max(features, 2 * height, 1024)
+        if features + spare > height:
+            height = max(features + spare, 2 * height, 1024)
         if labels > width:
             width = -(-max(labels, width + width // 4) // ALIGNED) * ALIGNED
         if (height, width) != problem.W.shape:
@@ -413,21 +420,28 @@ def less_prior(tau: Floats | None, prior: float, weights: Any) -> Floats | None:
 LIVE = tuple(name for name in CODES if name != "svm")
 
 
-def from_nothing(
+def from_nothing(  # noqa: PLR0913 (what a solver is asked)
     loss: str,
     C: float,
     dtype: Any = np.float32,
     keep: int | None = None,
     *,
     thresholds: str | None = None,
+    prior: float = 0.0,
+    noise: float = 0.0,
 ) -> LiveDual:
-    """No documents yet, no words, no labels."""
+    """No documents yet, no words, no labels.
+
+    prior, noise : as of ``PreferenceRanker``, 0 for none.
+    """
     if loss not in LIVE:
         raise Mistake(
             f"loss {loss!r} cannot learn document by document: use "
             f"{', '.join(LIVE)}, or fit on all documents"
         )
-    return LiveDual(_empty(loss, C, dtype, 0, thresholds), C, keep)
+    how: dict[str, Any] = {"thresholds": thresholds, "noise": noise}
+    layered = _empty(loss, C, dtype, (int(prior > 0), 0), **how)
+    return LiveDual(layered, C, keep, prior=prior)
 
 
 def from_batch(
@@ -454,7 +468,7 @@ def from_batch(
         )
     if isinstance(problem, ExplicitDual):
         dtype, n_labels = problem.rows.values.dtype, problem.W.shape[1]
-        layered = _empty(loss, C, dtype, n_labels, thresholds)
+        layered = _empty(loss, C, dtype, (0, n_labels), thresholds=thresholds)
         layered.W, layered.noise = problem.W, problem.noise
         return LiveDual(layered, C, listed=problem, **how)
     if isinstance(problem, ImplicitDual) and len(problem.slots):
@@ -468,11 +482,11 @@ def from_batch(
 
 
 def _empty(
-    loss: str, C: float, dtype: Any, n_labels: int, thresholds: str | None
+    loss: str, C: float, dtype: Any, shape: tuple[int, int], **how: Any
 ) -> ImplicitDual:
-    """A problem without documents."""
+    """A problem without documents; shape : (features, labels)."""
     none = np.zeros(1, np.int64), np.empty(0, np.uint32)
-    rows = Rows(*none, np.empty(0, dtype), 0)
-    levels = Rows(*none, np.empty(0, np.float32), n_labels)
-    caps = np.full(n_labels, C)
-    return ImplicitDual(rows, levels, loss, Caps(caps, caps), thresholds=thresholds)
+    rows = Rows(*none, np.empty(0, dtype), shape[0])
+    levels = Rows(*none, np.empty(0, np.float32), shape[1])
+    caps = Caps(*[np.full(shape[1], float(C))] * 2)
+    return ImplicitDual(rows, levels, loss, caps, **how)

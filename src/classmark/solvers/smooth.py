@@ -15,10 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from classmark.arrays import Floats, Rows
+from classmark.language import N_
 from classmark.preferences.losses import EdgePrices, LogLinearLoss
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.solvers.ascent import Ascent, Solution
+from classmark.solvers.cutting_planes import Linear
 
 BLOCK = 1 << 22  # scores held at a time
 MEMORY = 10  # steps that L-BFGS remembers
@@ -59,9 +61,18 @@ class DocumentLoss:
 
     pairs : the rows are features h(x, y) of a document and a label, those of one
     document one below the other; the scores are H·λ, and the weights λ one column.
+    weights : (n,), what each document's loss is multiplied by; None: 1.
     """
 
-    def __init__(self, rows: Rows, loss: LogLinearLoss, *, pairs: bool = False) -> None:
+    def __init__(
+        self,
+        rows: Rows,
+        loss: LogLinearLoss,
+        weights: Floats | None = None,
+        *,
+        pairs: bool = False,
+    ) -> None:
+        self.weights = weights
         matrix = rows.to_scipy().astype(np.float64)
         self.n_documents = len(loss)
         each = loss.n_labels if pairs else 1
@@ -81,6 +92,11 @@ class DocumentLoss:
         for start, block in zip(self._starts, self.blocks, strict=True):
             scores = np.ascontiguousarray(block @ W)
             prices = self.loss.prices(scores.reshape(-1, self.loss.n_labels), start)
+            if self.weights is not None:
+                share = self.weights[start : start + len(prices.losses)]
+                prices.losses[:] *= share
+                prices.into[:] *= share[:, np.newaxis]
+                prices.out_of[:] *= share[:, np.newaxis]
             into, out_of = (
                 each.reshape(scores.shape) for each in (prices.into, prices.out_of)
             )
@@ -141,13 +157,17 @@ class EdgeLoss:
     edges are listed (``loss_from(…, edges=True)``).
     """
 
-    def __init__(self, rows: Rows, loss: LogLinearLoss) -> None:
+    def __init__(
+        self, rows: Rows, loss: LogLinearLoss, weights: Floats | None = None
+    ) -> None:
         H, listed = rows.to_scipy().astype(np.float64), loss.listed
         self.n_documents, self.shape = len(loss), (rows.width, 1)
         groups, sizes = np.diff(listed.starts), np.diff(listed.group_starts)
         owner = np.repeat(np.arange(len(loss)), groups)  # of each group
         self.group = np.repeat(np.arange(len(owner)), sizes)  # of each edge
         self.shares = 1.0 / groups[owner]
+        if weights is not None:
+            self.shares *= weights[owner]
         first = owner[self.group] * loss.n_labels
         self.log_weights = listed.log_weights
         self.pi = H[first + listed.terms] - H[first + listed.inits]
@@ -423,7 +443,7 @@ PRODUCTS = 100  # the most of a direction
 
 
 def squared_hinges(
-    rows: Rows,
+    rows: Rows | Linear,
     signs: ArrayLike,
     prices: ArrayLike,
     *,
@@ -436,7 +456,8 @@ def squared_hinges(
     Each step solves for the examples that are now within the margin, by conjugate
     gradients, and goes as far along as lowers the objective [KeerthiDeCoste05].
 
-    signs, prices : shape (n,);  start : (features + 1,), the bias last, to go on from;
+    rows : a matrix, or its two products;  signs, prices : shape (n,);  start :
+    (features + 1,), the bias last, to go on from;
     tol : of the gradient, relative to that at 0;  max_iter : the most steps to be made.
     The solution has the bias as its last weight; its gap is ½‖gradient‖², which bounds
     what a 1-strongly convex objective is above its smallest value.
@@ -447,26 +468,33 @@ def squared_hinges(
     [0.8, 0.0]
     """
     y, c = np.asarray(signs, float), np.asarray(prices, float)
-    if y.shape != c.shape or y.shape != (len(rows),):
+    n = len(rows) if isinstance(rows, Rows) else len(y)
+    if y.shape != c.shape or y.shape != (n,):
         raise Mistake(
             f"signs and prices have shapes {y.shape} and {c.shape}: give one each for "
-            f"the {len(rows)} rows"
+            f"the {n} rows"
         )
     w = np.zeros(rows.width + 1) if start is None else np.array(start, float)
-    return _Newton(rows, y, c, w, tol).solve(0.0, max_iter)
+    return _Newton(_products(rows), y, c, w, tol).solve(0.0, max_iter)
+
+
+def _products(rows: Rows | Linear) -> Linear:
+    if isinstance(rows, Linear):
+        return rows
+    X = rows.to_scipy()
+    return Linear(X.__matmul__, X.T.tocsr().__matmul__, rows.width)
 
 
 class _Newton(Ascent):
     """Steps on the primal; margins : 1 − sign · score, shape (n,)."""
 
-    title = "steps of Newton"
+    title = N_("optimisation steps")
 
     def __init__(
-        self, rows: Rows, signs: Floats, prices: Floats, start: Floats, tol: float
+        self, X: Linear, signs: Floats, prices: Floats, start: Floats, tol: float
     ) -> None:
         super().__init__()
-        self.X = rows.to_scipy()
-        self.XT = self.X.T.tocsr()
+        self.X = X
         self.signs, self.prices, self.weights = signs, prices, start
         self.margins = self._margins(start)
         at_zero = self._spread(2 * prices * signs)
@@ -479,7 +507,9 @@ class _Newton(Ascent):
 
         scale, n = np.where(self.margins > 0, 2 * self.prices, 0.0), len(self.weights)
         curved = LinearOperator(
-            (n, n), lambda v: v + self._spread(scale * (self.X @ v[:-1] + v[-1]))
+            (n, n),
+            lambda v: v + self._spread(scale * (self.X.product(v[:-1]) + v[-1])),
+            dtype=float,
         )
         direction, _ = cg(
             curved, -self.slope, rtol=0.0, atol=0.1 * self.size, maxiter=PRODUCTS
@@ -505,11 +535,11 @@ class _Newton(Ascent):
         self.record(value, value - gap, gap)
 
     def _margins(self, w: Floats) -> Floats:
-        return np.asarray(1 - self.signs * (self.X @ w[:-1] + w[-1]), float)
+        return np.asarray(1 - self.signs * (self.X.product(w[:-1]) + w[-1]), float)
 
     def _value(self, w: Floats, margins: Floats) -> float:
         losses = self.prices * np.maximum(margins, 0) ** 2
         return 0.5 * float(w @ w) + float(losses.sum())
 
     def _spread(self, values: Floats) -> Floats:
-        return np.append(self.XT @ values, values.sum())
+        return np.append(self.X.back(values), values.sum())

@@ -6,6 +6,8 @@ from collections.abc import Hashable, Iterable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from classmark.problems import Mistake
 from classmark.taxonomy.tree import Category, Taxonomy
 
@@ -37,12 +39,14 @@ def move(taxonomy: Taxonomy, node: Hashable, under: Hashable | None) -> Taxonomy
     >>> move(Taxonomy([("r", "a"), ("r", "b")]), "b", "a").path("b")
     ['r', 'a', 'b']
     """
-    taxonomy.number(node)
-    edges = [edge for edge in taxonomy.edges if edge[1] != node]
+    number = taxonomy.number(node)
+    upper, lower = taxonomy.edge_numbers
+    stays = lower != number
+    upper, lower = upper[stays], lower[stays]
     if under is not None:
-        taxonomy.number(under)
-        edges.append((under, node))
-    return Taxonomy(edges, nodes=taxonomy.nodes)
+        upper = np.append(upper, taxonomy.number(under))
+        lower = np.append(lower, number)
+    return Taxonomy.of_numbers(taxonomy, upper, lower)
 
 
 def add(taxonomy: Taxonomy, node: Hashable, under: Hashable | None = None) -> Taxonomy:
@@ -53,11 +57,11 @@ def add(taxonomy: Taxonomy, node: Hashable, under: Hashable | None = None) -> Ta
     """
     if node in taxonomy:
         raise Mistake(f"{node!r} is already a category: use move, or another name")
-    edges = taxonomy.edges
+    upper, lower = taxonomy.edge_numbers
     if under is not None:
-        taxonomy.number(under)
-        edges.append((under, node))
-    return Taxonomy(edges, nodes=[*taxonomy.nodes, node])
+        upper = np.append(upper, taxonomy.number(under))
+        lower = np.append(lower, len(taxonomy))
+    return Taxonomy.of_numbers([*taxonomy, node], upper, lower)
 
 
 def remove(taxonomy: Taxonomy, node: Hashable, *, whole: bool = False) -> Taxonomy:
@@ -88,9 +92,8 @@ def rename(taxonomy: Taxonomy, old: Hashable, new: Hashable) -> Taxonomy:
     taxonomy.number(old)
     if new in taxonomy and new != old:
         raise Mistake(f"{new!r} is already a category: use merge to join the two")
-    name = {node: new if node == old else node for node in taxonomy}
-    edges = [(name[u], name[v]) for u, v in taxonomy.edges]
-    return Taxonomy(edges, nodes=list(name.values()))
+    names = [new if node == old else node for node in taxonomy]
+    return Taxonomy.of_numbers(names, *taxonomy.edge_numbers)
 
 
 def merge(taxonomy: Taxonomy, node: Hashable, into: Hashable) -> Taxonomy:

@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from graphlib import CycleError, TopologicalSorter
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from classmark.arrays import Ints, bounds_of
 from classmark.problems import Mistake
+from classmark.taxonomy.cycles import CyclicGraph, require_no_cycle
 
 
 class Lineage:
@@ -87,13 +87,6 @@ class Lineage:
             deep = np.where(apart, jump[deep], deep)
             high = np.where(apart, jump[high], high)
         return np.where(deep == high, deep, self.parent[deep])
-
-
-class CyclicGraph(Mistake):
-    """Categories that stand above themselves."""
-
-
-NAMED = 10  # categories of a cycle that a message names
 
 
 def _pair(edge: object, at: int) -> tuple[Any, Any]:
@@ -183,16 +176,31 @@ class Taxonomy:
         *,
         nodes: Iterable[Hashable] = (),
     ) -> None:
-        self._number: dict[Any, int] = {}
+        number: dict[Any, int] = {}
         for node in nodes:
-            self._number.setdefault(node, len(self._number))
+            number.setdefault(node, len(number))
         pairs: dict[tuple[int, int], None] = {}
         for at, edge in enumerate(edges):
             parent, child = _pair(edge, at)
-            u = self._number.setdefault(parent, len(self._number))
-            pairs[u, self._number.setdefault(child, len(self._number))] = None
-        self._nodes: list[Any] = list(self._number)
+            u = number.setdefault(parent, len(number))
+            pairs[u, number.setdefault(child, len(number))] = None
         upper, lower = np.array(list(pairs), np.int64).reshape(-1, 2).T
+        self._set(number, upper, lower)
+
+    @classmethod
+    def of_numbers(cls, nodes: Iterable[Any], upper: Ints, lower: Ints) -> Self:
+        """A taxonomy of different nodes, its edges by number, each once: quickly made.
+
+        >>> Taxonomy.of_numbers("ab", np.array([0]), np.array([1])).edges
+        [('a', 'b')]
+        """
+        made = cls.__new__(cls)
+        number = {node: at for at, node in enumerate(nodes)}
+        made._set(number, upper, lower)  # noqa: SLF001 (its own kind)
+        return made
+
+    def _set(self, number: dict[Any, int], upper: Ints, lower: Ints) -> None:
+        self._number, self._nodes = number, list(number)
         self._upper, self._lower = upper, lower
         self._child = lower[np.lexsort((lower, upper))]
         self._child_start = bounds_of(np.bincount(upper, minlength=len(self)))
@@ -213,16 +221,7 @@ class Taxonomy:
         is_forest = len(self._upper) == np.count_nonzero(self.lineage.parent >= 0)
         if is_forest and not len(self.lineage.loose):
             return
-        parents = {v: self.above(v).tolist() for v in range(len(self))}
-        try:
-            TopologicalSorter(parents).prepare()
-        except CycleError as error:
-            cycle = list(map(repr, self._named(error.args[1])))
-            if len(cycle) > NAMED:
-                cycle[NAMED - 1 : -1] = [f"… ({len(cycle) - NAMED} more)"]
-            raise CyclicGraph(
-                f"edges: they form a cycle, {' → '.join(cycle)}: remove one of them"
-            ) from None
+        require_no_cycle(self._nodes, self._upper, self._lower)
 
     def _named(self, numbers: Iterable[Any]) -> list[Any]:
         return [self._nodes[v] for v in numbers]
@@ -275,6 +274,11 @@ class Taxonomy:
         """Every (parent, child) pair, once, in the order given."""
         ends = (self._named(self._upper), self._named(self._lower))
         return list(zip(*ends, strict=True))
+
+    @property
+    def edge_numbers(self) -> tuple[Ints, Ints]:
+        """The number of the upper and of the lower end of every edge."""
+        return self._upper, self._lower
 
     @property
     def roots(self) -> list[Any]:
@@ -498,6 +502,17 @@ class Category:
         """The label, or the id where there is none."""
         return self.label or self.id
 
+    @property
+    def names(self) -> list[str]:
+        """Label and synonyms, each once, without the notation that may follow them.
+
+        >>> Category("c", "Bees", synonyms=("Hives (59)", "Bees"), notation="59").names
+        ['Bees', 'Hives']
+        """
+        own = (self.label, *self.synonyms)
+        names = (name.removesuffix(f"({self.notation})").strip() for name in own)
+        return list(dict.fromkeys(filter(None, names)))
+
 
 def taxonomy_of(categories: Iterable[Category]) -> Taxonomy:
     """Build the tree of the categories, its nodes their ids in the order given.
@@ -507,21 +522,47 @@ def taxonomy_of(categories: Iterable[Category]) -> Taxonomy:
     >>> taxonomy_of([Category("q"), Category("q.bee", parents=("q",))]).leaves
     ['q.bee']
     """
-    listed = list(categories)
-    ids: set[str] = set()
-    for category in listed:
-        if category.id in ids:
+    listed, number = list(categories), dict[str, int]()
+    for at, category in enumerate(listed):
+        if category.id in number:
             raise Mistake(f"category {category.id!r} is there twice: keep one of them")
-        ids.add(category.id)
-    for category in listed:
+        number[category.id] = at
+    pairs: dict[tuple[int, int], None] = {}
+    for at, category in enumerate(listed):
         for parent in category.parents:
-            if parent not in ids:
+            if parent not in number:
                 raise Mistake(
                     f"category {category.id!r} names the parent {parent!r}, which is "
                     "not among the categories: add it or leave the parent empty"
                 )
-    edges = [(parent, c.id) for c in listed for parent in c.parents]
-    return Taxonomy(edges, nodes=[category.id for category in listed])
+            pairs[number[parent], at] = None
+    upper, lower = np.array(list(pairs), np.int64).reshape(-1, 2).T
+    return Taxonomy.of_numbers(number, upper, lower)
+
+
+def taxonomy_following(before: Taxonomy, changed: Iterable[Category]) -> Taxonomy:
+    """The tree of ``taxonomy_of`` after some of its categories changed.
+
+    before : the tree until then;  changed : those with other parents now, and new ones,
+    which come after all others. All parents are among them or in the tree.
+
+    >>> tree = taxonomy_of([Category("q"), Category("q.bee", parents=("q",))])
+    >>> taxonomy_following(tree, [Category("q.bee"), Category("r")]).roots
+    ['q', 'q.bee', 'r']
+    """
+    number, listed = {node: at for at, node in enumerate(before)}, list(changed)
+    moved = [number.setdefault(category.id, len(number)) for category in listed]
+    upper, lower = before.edge_numbers
+    stays = ~np.isin(lower, moved)
+    new = dict.fromkeys(
+        (number[parent], at)
+        for at, category in zip(moved, listed, strict=True)
+        for parent in category.parents
+    )
+    pairs = np.array(list(new), np.int64).reshape(-1, 2)
+    upper, lower = np.r_[upper[stays], pairs[:, 0]], np.r_[lower[stays], pairs[:, 1]]
+    order = np.argsort(lower, kind="stable")
+    return Taxonomy.of_numbers(number, upper[order], lower[order])
 
 
 def categories_of(taxonomy: Taxonomy) -> list[Category]:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field
 
 from classmark import __version__
 from classmark.problems import Mistake
+from classmark.text import detect_languages, language_code
 from classmark.web.fields import (
     ALWAYS,
     NO_NUL,
@@ -19,8 +20,8 @@ from classmark.web.fields import (
     Id,
     Note,
     Text,
+    error_answer,
     listing,
-    refusal,
 )
 from classmark.web.guard.auth import Classifier, Reader
 from classmark.web.guard.errors import Missing, Unavailable
@@ -30,13 +31,7 @@ from classmark.workbench.files.documents import put_document
 from classmark.workbench.meaning import compute_soon
 from classmark.workbench.team.desk import Desk
 
-LANGUAGES = {
-    "arabic": "ar", "catalan": "ca", "danish": "da", "dutch": "nl", "english": "en",
-    "finnish": "fi", "french": "fr", "german": "de", "greek": "el", "hungarian": "hu",
-    "italian": "it", "norwegian": "no", "porter": "en", "portuguese": "pt",
-    "romanian": "ro", "russian": "ru", "spanish": "es", "swedish": "sv",
-    "turkish": "tr",
-}  # fmt: skip
+UNKNOWN = "und"  # the language of words as they are
 
 
 class NoProject(Missing):
@@ -45,8 +40,8 @@ class NoProject(Missing):
     title = "Project not found"
 
 
-NOT_FOUND: Documented = {404: refusal("there is no such project")}
-UNTRAINED = refusal("there is no model yet, or the store cannot be used")
+NOT_FOUND: Documented = {404: error_answer("there is no such project")}
+UNTRAINED = error_answer("there is no model yet, or the store cannot be used")
 api = APIRouter(prefix="/v1", tags=["annif"], responses=ALWAYS | {503: UNTRAINED})
 
 ProjectId = Annotated[str, Path(max_length=1000, examples=["town-library"])]
@@ -249,11 +244,9 @@ def learn(
 
 @api.post("/detect-language", response_model=LanguageScores)
 def detect_language(_: Reader, body: LanguageBody) -> Any:
-    """Refuse: languages are not told apart here."""
-    codes = ", ".join(body.languages)
-    raise Mistake(
-        f"Classmark does not tell languages apart ({codes}): name it yourself"
-    )
+    """Say which of some languages a text is in, the surest first; null: another."""
+    shares = detect_languages(body.text, body.languages)
+    return {"results": [{"language": code, "score": each} for code, each in shares]}
 
 
 def slug(name: str) -> str:
@@ -265,19 +258,10 @@ def slug(name: str) -> str:
     return re.sub(r"[^\w]+", "-", name.lower()).strip("-") or "project"
 
 
-def language_of(analyzer: str) -> str:
-    """The code of the language that an analyzer is for; ``und`` if it is for none.
-
-    >>> language_of("words|lower|stop(english)"), language_of("words|lower")
-    ('en', 'und')
-    """
-    words = re.findall(r"[a-z]+", analyzer.lower())
-    return next((LANGUAGES[word] for word in words if word in LANGUAGES), "und")
-
-
 def _project(desk: Desk) -> AnnifProject:
     settings, size = desk.settings, len(desk.categories)
-    id_, language = slug(settings.name), language_of(settings.text.analyzer)
+    language = language_code(settings.text.analyzer) or UNKNOWN
+    id_ = slug(settings.name)
     return AnnifProject(
         project_id=id_,
         name=settings.name,
@@ -297,7 +281,7 @@ def _project_named(
     project = _project(desk)
     if project_id not in {project.project_id, project.name}:
         raise NoProject(f"Project '{project_id}' not found")
-    if language and project.language not in ("und", language):
+    if language and project.language not in (UNKNOWN, language):
         raise Mistake(f'language "{language}" not supported by vocabulary')
     return project
 

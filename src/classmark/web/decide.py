@@ -11,11 +11,12 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from pydantic import BaseModel, Field, model_validator
 from starlette.background import BackgroundTask
 
-from classmark.problems import Mistake
+from classmark.language import N_, _, clock
+from classmark.problems import refusal
 from classmark.web import fields
 from classmark.web.guard.auth import Caller, Classifier, Reader
 from classmark.web.guard.errors import RefusedRequest
-from classmark.web.render import by_the_clock, fragment, page, redirect
+from classmark.web.render import fragment, page, redirect
 from classmark.workbench.deciding import decide as deciding
 from classmark.workbench.deciding import suggest as suggesting
 from classmark.workbench.deciding.decide import Conflict, Decision, SavedDecision, Seen
@@ -44,13 +45,13 @@ suggest_api = fields.calls("suggest")
 Names = Annotated[tuple[str, ...], Field(max_length=1000)]
 Reading = Literal["", "second", "settle"]
 VERBS = {
-    "assign": "label",
-    "primary": "primary",
-    "reject": "not",
-    "remove": "taken back",
-    "unsure": "unsure of",
-    "prefer": "better",
-    "undo": "undone",
+    "assign": N_("assigned"),
+    "primary": N_("primary"),
+    "reject": N_("rejected"),
+    "remove": N_("withdrawn"),
+    "unsure": N_("unsure"),
+    "prefer": N_("preferred"),
+    "undo": N_("undone"),
 }
 
 
@@ -80,7 +81,7 @@ class DecisionForm(BaseModel):
         ('wax',)
         """
         if len(self.above) != len(self.below):
-            raise Mistake("a preference has two categories: choose it again")
+            raise refusal("a preference has two categories: choose it again")
         named = {*self.assign, *self.primary, *self.reject}
         return Decision(
             self.assign,
@@ -100,7 +101,7 @@ def first_page(me: Reader, reading: Reading = "") -> Response:
     if document is not None:
         return _to_document(document, reading)
     return page(
-        me, "Decide", "decide_done.html", title="All caught up", reading=reading,
+        me, "Decide", "decide_done.html", title=_("All caught up"), reading=reading,
         **_training(me.desk),
     )  # fmt: skip
 
@@ -109,7 +110,7 @@ def first_page(me: Reader, reading: Reading = "") -> Response:
 def undo_form(me: Classifier, form: Annotated[DecisionForm, Form()]) -> Response:
     """Undo or redo where no document is shown."""
     if form.act not in ("undo", "redo"):
-        raise Mistake("no document is shown: open one, then decide on it")
+        raise refusal("no document is shown: open one, then decide on it")
     saved = ACTS[form.act](me.desk, "", form, me.name)
     return _to_document(saved.next, form.reading, words_of(form.act, saved))
 
@@ -123,6 +124,7 @@ def decide_page(me: Reader, document: str, reading: Reading = "") -> HTMLRespons
     return page(
         me, "Decide", "decide.html", title=sheet.title, sheet=sheet,
         reading=reading, verbs=VERBS,
+        left=len(me.desk.categories) - len(sheet.choices),
         listed=sheet.choices + tuple(sorted(sheet.others, key=lambda c: c.path)),
         notes=() if sheet.blind else notes_on(me.desk.store, sheet.id),
         opinions=others, pace=pace(me.desk.store),
@@ -157,7 +159,7 @@ def decide_form(
 def choice_part(me: Reader, document: str, category: str) -> HTMLResponse:
     """What there is to know of a category that was added to the list."""
     if category not in me.desk.categories:
-        raise Mistake(f"there is no category {category!r}: search for another")
+        raise refusal("there is no category %(id)r: search for another", id=category)
     choice = choice_of(me.desk, me.desk.store.record(document), category)
     return fragment("decide_part.html", choice=choice)
 
@@ -196,8 +198,8 @@ def next_of(desk: Desk, who: str, reading: Reading, after: str = "") -> str | No
 
 def words_of(act: str, saved: SavedDecision) -> str:
     """What is shown once an act is on disk, by the clock of this machine."""
-    verb = {"undo": "undone", "redo": "brought back"}.get(act, "saved")
-    return f"{verb} #{saved.number} · {by_the_clock(saved.at)[11:]}"
+    verb = {"undo": _("undone"), "redo": _("redone")}.get(act, _("saved"))
+    return f"{verb} #{saved.number} · {clock(saved.at, 'time')}"
 
 
 def require_own(
@@ -213,10 +215,13 @@ def require_own(
     if number is not None:
         raise RefusedRequest(
             403,
-            f"Act {number} is another's, or changed the taxonomy: only an admin takes "
-            "that back. Nothing was changed. To change a label, correct it, or decide "
-            "on the document anew; to take back a range of your own acts, show only "
-            "yours first.",
+            _(
+                "No. %(number)s is by somebody else, or changed the taxonomy: only an "
+                "admin can undo it. Nothing was changed. To change a label, correct it "
+                "or decide on the document again; to undo a range of your own, filter "
+                "by your name first.",
+                number=number,
+            ),
         )
 
 
@@ -259,7 +264,8 @@ def _conflict_page(me: Caller, conflict: Conflict) -> HTMLResponse:
     theirs = {act.category for act in conflict.theirs}
     return page(
         me, "Decide", "decide_conflict.html", status_code=409,
-        title=f"Two decisions on {sheet.title}", sheet=sheet, conflict=conflict,
+        title=_("Two decisions on %(title)s", title=sheet.title), sheet=sheet,
+        conflict=conflict,
         version=max(act.number for act in conflict.theirs), verbs=VERBS,
         stands=[c.category for c in sheet.choices + sheet.others if c.stands],
         your_acts=yours, yours_named={id_ for _, id_ in yours}, theirs_named=theirs,
@@ -364,6 +370,7 @@ fields.answer(
     "words",
     "more",
     "learned",
+    "calibrated_on",
     doc="""A document, and what may be said of it.
 
     version : give it with the decision, so that none of two is lost;  calibrated : what

@@ -8,7 +8,8 @@ from fastapi import APIRouter, Form
 from fastapi.responses import HTMLResponse, Response
 from pydantic import BaseModel, Field
 
-from classmark.problems import Mistake
+from classmark.language import N_, _
+from classmark.problems import refusal
 from classmark.web import fields
 from classmark.web.guard.auth import Admin, Reader
 from classmark.web.guard.errors import or_missing
@@ -23,12 +24,14 @@ from classmark.workbench.team.jobs import start_work
 HERE = "/progress/evaluation"
 JOB = "evaluation"
 COLUMNS = {
-    "one_error": ("First suggestion wrong", "percent"),
-    "average_precision": ("Average precision", "decimal"),
-    "looked_at": ("Average rank of the last correct category", "number"),
+    "one_error": (N_("First suggestion wrong"), "percent"),
+    "average_precision": (N_("Average precision"), "decimal"),
+    "looked_at": (N_("Average rank of the last correct category"), "number"),
     "micro_f1": ("micro-F1", "decimal"),
     "macro_f1": ("macro-F1", "decimal"),
-    "seconds": ("Seconds", "number"),
+    "calibration_error": (N_("Calibration error"), "decimal"),
+    "rare_calibration_error": (N_("Calibration error, rare categories"), "decimal"),
+    "seconds": (N_("Seconds"), "number"),
 }
 pages = APIRouter(prefix=HERE)
 api = fields.calls("work")
@@ -52,7 +55,7 @@ def evaluation_page(me: Reader) -> HTMLResponse:
         drawn = plots.precision(last["precision"])
     names = {id_: category.name for id_, category in me.desk.categories.items()}
     return page(
-        me, "Progress", "progress_evaluation.html", title="Evaluation", last=last,
+        me, "Progress", "progress_evaluation.html", title=_("Evaluation"), last=last,
         plot=drawn, columns=COLUMNS, learners=LEARNER_NAMES, names=names,
         current=me.desk.settings.learning.learner, **_work(me.desk),
     )  # fmt: skip
@@ -82,10 +85,14 @@ def start_form(me: Admin, form: Annotated[EvaluationForm, Form()]) -> Response:
 def use_form(me: Admin, learner: Annotated[str, Form(max_length=200)]) -> Response:
     """Let the project learn by this learner from now on, and train it."""
     if learner not in LEARNER_NAMES:
-        raise Mistake(f"{learner!r} is no learner: use {', '.join(LEARNER_NAMES)}")
+        raise refusal(
+            "%(learner)r is no learner: use %(learner_names)s",
+            learner=learner,
+            learner_names=", ".join(LEARNER_NAMES),
+        )
     me.desk.change_settings({"learning.learner": learner}, me.name)
     start_work(me.desk, "train", me.name)
-    return redirect(HERE, saved=f"{learner} is being trained")
+    return redirect(HERE, saved=_("training %(learner)s", learner=learner))
 
 
 class EvaluationAnswer(fields.CallAnswer):
@@ -105,7 +112,7 @@ def evaluation(me: Reader) -> Any:
     with or_missing():
         last = last_evaluation(me.desk)
         if last is None:
-            raise Mistake("nothing is evaluated yet: start an evaluation")
+            raise refusal("nothing is evaluated yet: start an evaluation")
     return EvaluationAnswer.model_validate(last)
 
 

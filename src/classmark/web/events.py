@@ -14,7 +14,7 @@ from fastapi import Query
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from classmark.web.fields import Documented, calls, refusal
+from classmark.web.fields import Documented, calls, error_answer
 from classmark.web.guard.auth import Reader
 from classmark.web.guard.errors import RefusedRequest
 from classmark.workbench.team.desk import Desk
@@ -26,7 +26,7 @@ EACH = 20  # lines of one person that are open at once
 Seconds = Annotated[float, Query(ge=0, le=3600, description="how long to listen")]
 STREAM: Documented = {
     200: {"content": {"text/event-stream": {}}, "description": "events"},
-    429: refusal(f"more than {EACH} lines are open already"),
+    429: error_answer(f"more than {EACH} lines are open already"),
 }
 TOO_MANY = "Too many of your pages listen already: close some."
 ALL_TAKEN = "Too many pages listen already: close some, or try again in a moment"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import is_dataclass
 from math import isfinite
 from pathlib import Path as FilePath
@@ -11,7 +11,7 @@ from types import SimpleNamespace, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 from typing import get_type_hints as hints_of
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Request
 from fastapi.datastructures import DefaultPlaceholder
 from fastapi.responses import FileResponse, Response
 from fastapi.routing import APIRoute
@@ -20,11 +20,14 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    ValidationError,
     create_model,
     model_validator,
 )
 from starlette.background import BackgroundTask
+from starlette.concurrency import run_in_threadpool
 
+from classmark.language import _
 from classmark.taxonomy.tree import Category
 from classmark.web.guard.errors import PROBLEM, Missing, or_missing
 from classmark.workbench.results import Logged
@@ -35,6 +38,8 @@ VERSION = "/api/v1"
 REFERENCE = "#/components/schemas/{model}"
 Documented = dict[int | str, dict[str, Any]]
 LINES, BYTES = "application/x-ndjson", "application/octet-stream"
+JSON = "application/json"
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 NO_NUL = r"^[^\x00]*$"
 LONG = 1_000_000  # characters of one text
@@ -81,7 +86,7 @@ class RefusedCall(BaseModel):
     error: Refusal
 
 
-def refusal(status: str) -> dict[str, Any]:
+def error_answer(status: str) -> dict[str, Any]:
     """An answer that is documented as ``RefusedCall``.
 
     It refers to the schema: a ``model`` here would be compiled anew for every call and
@@ -92,17 +97,17 @@ def refusal(status: str) -> dict[str, Any]:
 
 
 ALWAYS: Documented = {
-    400: refusal("the call cannot be understood, or the project refuses it"),
-    401: refusal("no token, or one that is unknown, withdrawn or too old"),
-    403: refusal("the token's role does not allow this"),
-    408: refusal("nothing was sent for too long"),
-    413: refusal("the body is too large"),
-    414: refusal("the address is too long"),
-    431: refusal("the headers are too long"),
-    503: refusal("the project's store or disk cannot be used at the moment"),
+    400: error_answer("the call cannot be understood, or the project refuses it"),
+    401: error_answer("no token, or one that is unknown, withdrawn or too old"),
+    403: error_answer("the token's role does not allow this"),
+    408: error_answer("nothing was sent for too long"),
+    413: error_answer("the body is too large"),
+    414: error_answer("the address is too long"),
+    431: error_answer("the headers are too long"),
+    503: error_answer("the project's store or disk cannot be used at the moment"),
 }
-MISSING: Documented = {404: refusal("what the call names is not there")}
-CONFLICT: Documented = {409: refusal("somebody else said something meanwhile")}
+MISSING: Documented = {404: error_answer("what the call names is not there")}
+CONFLICT: Documented = {409: error_answer("somebody else said something meanwhile")}
 FILE: Documented = {200: {"content": {BYTES: {}}, "description": "the file"}, **MISSING}
 
 
@@ -118,6 +123,15 @@ class Body(BaseModel):
     """What a call takes; a name it does not know is refused."""
 
     model_config = ConfigDict(extra="forbid")
+
+
+def typed(values: Mapping[str, float | str]) -> tuple[str, ...]:
+    """Values by name as a person types them.
+
+    >>> typed({"k1": 0.9})
+    ('k1=0.9',)
+    """
+    return tuple(f"{name}={value}" for name, value in values.items())
 
 
 class CallAnswer(BaseModel):
@@ -140,6 +154,31 @@ class Call(APIRoute):
         ):
             options["response_model"] = _answered(returned)
         super().__init__(path, endpoint, **options)
+
+    def get_route_handler(self) -> Handler:
+        """What answers; a call that is whole goes to its function without detours.
+
+        That is one that takes who asks and a JSON body, and answers by itself. What is
+        not valid, or not JSON, is told as ever.
+        """
+        usual = super().get_route_handler()
+        hints = hints_of(self.endpoint, include_extras=True)
+        if [*hints] != ["me", "body", "return"] or hints["return"] is not Response:
+            return usual
+        (asks,), body_of = hints["me"].__metadata__, hints["body"]
+
+        async def answered(request: Request) -> Response:
+            if request.headers.get("content-type") != JSON:
+                return await usual(request)
+            try:
+                body = body_of.model_validate_json(await request.body())
+            except ValidationError:
+                return await usual(request)
+            me = await asks.dependency(request)
+            done: Response = await run_in_threadpool(self.endpoint, me, body)
+            return done
+
+        return answered
 
 
 class InOrder(CallAnswer):
@@ -255,7 +294,7 @@ class Written(CallAnswer, of=Logged):
 
 def as_json(model: BaseModel) -> Response:
     """An answer that is complete, not validated once more."""
-    return Response(model.model_dump_json(), media_type="application/json")
+    return Response(model.model_dump_json(), media_type=JSON)
 
 
 def sent_once(
@@ -282,5 +321,7 @@ def require_document(desk: Desk, id_: str) -> None:
 def category_named(desk: Desk, id_: str) -> Category:
     """A category that is active or retired, or 404."""
     if id_ not in desk.categories:
-        raise Missing(f"there is no category {id_!r}: correct its id, or add it")
+        raise Missing(
+            _("there is no category %(id)r: correct its id, or add it", id=id_)
+        )
     return desk.categories[id_]

@@ -16,13 +16,14 @@ from fastapi.responses import (
 from pydantic import AliasPath, BaseModel, BeforeValidator, ConfigDict, Field
 from starlette.datastructures import UploadFile
 
-from classmark.problems import Mistake
+from classmark.language import _
+from classmark.problems import Mistake, refusal
 from classmark.web import fields
 from classmark.web.guard.auth import Admin, Caller, Classifier, Reader
 from classmark.web.guard.errors import Missing, or_missing
 from classmark.web.render import fragment, page, redirect
 from classmark.web.settings import STARTED
-from classmark.workbench.files import exporting, uploads
+from classmark.workbench.files import exporting, previews, uploads
 from classmark.workbench.files.documents import (
     DeletedDocument,
     PastImport,
@@ -33,9 +34,9 @@ from classmark.workbench.files.documents import (
     restore_documents,
 )
 from classmark.workbench.files.documents import put_document as put_content
+from classmark.workbench.files.previews import FilePreview
 from classmark.workbench.files.uploads import (
     ColumnGuess,
-    FilePreview,
     Layout,
     Receiving,
     ReceivingSeveral,
@@ -67,15 +68,17 @@ class LayoutFields(BaseModel):
     """How the rows of a file are read; what is empty is guessed.
 
     column : what a column holds, as in ``text=abstract``;  separator : between cells;
-    header : whether the first row names the columns;  label_separator : between labels
-    in one cell;  skip : rows that cannot be read are left out.
+    header : whether the first row names the columns, yes or no, or the number of the
+    row that does;  label_separator : between labels in one cell;  skip : rows that
+    cannot be read or have no text are left out;  sheet : of a spreadsheet.
     """
 
     model_config = ConfigDict(extra="ignore")
     column: list[Annotated[str, Field(max_length=1000)]] = Field([], max_length=1000)
     encoding: str = Field("", max_length=50)
     separator: str = Field("", max_length=20)
-    header: Literal["", "yes", "no"] = ""
+    header: str = Field("", pattern="^(yes|no|[1-9][0-9]{0,5})?$")
+    sheet: str = Field("", max_length=100)
     label_separator: str = Field("", max_length=20)
     skip: bool = False
 
@@ -98,6 +101,7 @@ def layout_asked(said: Annotated[LayoutFields, Query()]) -> Layout | None:
         encoding=said.encoding,
         delimiter=said.separator,
         header=said.header,
+        sheet=said.sheet,
         separator=said.label_separator,
         skip=said.skip,
     )
@@ -113,6 +117,7 @@ def files_page(me: Reader) -> HTMLResponse:
     return page(
         me, HERE, "files.html", jobs=_jobs(me.desk),
         waiting=uploads.waiting(me.desk) if me.may("admin") else [],
+        kinds=uploads.KIND_WORDS,
         endings=uploads.ENDINGS, largest=uploads.LARGEST >> 20,
         imports=past_imports(me.desk), deleted=deleted_documents(me.desk),
         preferences=exporting.has_preferences(me.desk), standing=search_state(me.desk),
@@ -132,7 +137,7 @@ async def upload_form(me: Admin) -> RedirectResponse:
         files = [each for each in form.getlist("file") if isinstance(each, UploadFile)]
         files = [each for each in files if each.filename]
         if not files:
-            raise Mistake("no file was sent: choose one")
+            raise refusal("no file was sent: choose one")
         if len(files) == 1:
             upload = await _received(me, str(files[0].filename), _pieces(files[0]))
         else:
@@ -149,11 +154,12 @@ def preview_page(
     form: Annotated[str, Query(alias="format")] = "",
 ) -> HTMLResponse:
     """The first rows of a file that waits, and what each column is taken for."""
-    preview = uploads.preview(me.desk, token, kind, form, layout)
+    preview = previews.preview(me.desk, token, kind, form, layout, forgives=True)
     return page(
         me, HERE, "files_preview.html", title=preview.upload.name, preview=preview,
-        kinds=uploads.KINDS, formats=uploads.KINDS[preview.kind].formats,
-        choices=uploads.CHOICES,
+        kinds=uploads.KIND_WORDS, formats=uploads.KINDS[preview.kind].formats,
+        choices=previews.CHOICES, words=previews.words_of_formats(preview.kind),
+        above=range(2, previews.ABOVE + 1),
     )  # fmt: skip
 
 
@@ -162,7 +168,7 @@ def import_form(me: Admin, token: str, form: ImportForm) -> RedirectResponse:
     """Import a file that waits, replacing documents or not, or throw it away."""
     if form.act == "throw":
         uploads.throw_away(me.desk, uploads.upload_of(me.desk, token))
-        return redirect("/files", saved="thrown away")
+        return redirect("/files", saved=_("discarded"))
     uploads.start_import(
         me.desk, me.name, token, form.kind, form.format, layout_asked(form),
         replace=form.act == "replace",
@@ -183,21 +189,21 @@ def add_form(
 ) -> RedirectResponse:
     """Add a document that somebody wrote."""
     added = _added(me, id_, {"title": title, "text": text})
-    return redirect("/files", saved=f"{added} is added")
+    return redirect("/files", saved=_("%(id)s has been added", id=added))
 
 
 @pages.post("/delete")
 def delete_form(me: Admin, id_: FormId) -> RedirectResponse:
     """Delete a document."""
     _changed(me, delete_documents, id_.strip())
-    return redirect("/files", saved=f"{id_.strip()} is deleted")
+    return redirect("/files", saved=_("%(id)s has been deleted", id=id_.strip()))
 
 
 @pages.post("/restore")
 def restore_form(me: Admin, id_: FormId) -> RedirectResponse:
     """Bring a deleted document back."""
     _changed(me, restore_documents, id_)
-    return redirect("/files", saved=f"{id_} is restored")
+    return redirect("/files", saved=_("%(id)s has been restored", id=id_))
 
 
 def _added(me: Caller, id_: str, texts: dict[str, str]) -> str:
@@ -300,12 +306,15 @@ Uploads = fields.listing(
 fields.answer(
     FilePreview,
     doc="The first rows, as the file would be read; mistake : why it cannot be; counts "
-    ": how many documents are new, replaced and unchanged, unless it is very large.",
+    ": how many documents are new, replaced and unchanged, or categories new, changed "
+    "and unchanged, unless it is very large.",
     heads=list[str],
     rows=list[list[str]],
     counts=dict[str, int],
     reasons=list[str],
     files=list[str],
+    textless=list[str],
+    sheets=list[str],
     columns=list[ColumnGuess],
 )
 
@@ -344,7 +353,9 @@ def export_file(me: Reader, name: FileName) -> FileResponse:
     """A file of the project: documents.csv, documents.parquet, taxonomy.ttl, …"""
     if name not in exporting.DOWNLOADS:
         names = ", ".join(exporting.DOWNLOADS)
-        raise Missing(f"there is no file {name!r}: use {names}")
+        raise Missing(
+            _("there is no file %(name)r: use %(names)s", name=name, names=names)
+        )
     return fields.sent_once(*exporting.download(me.desk, name), fields.BYTES)
 
 
@@ -382,7 +393,7 @@ def look(
 ) -> FilePreview:
     """The first rows of a file that waits, as it would be read."""
     _upload_named(me.desk, token)
-    return uploads.preview(me.desk, token, kind, form, layout)
+    return previews.preview(me.desk, token, kind, form, layout)
 
 
 @api.post("/uploads/{token}/import", responses=fields.MISSING, **STARTED)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 from urllib.parse import parse_qsl, urlencode
 
@@ -10,13 +10,18 @@ from fastapi import APIRouter, Form, Query
 from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import BaseModel, ConfigDict, Field
 
+from classmark.language import N_, _, ngettext
 from classmark.web.decide import VERBS, require_own, words_of
 from classmark.web.fields import LARGEST, NO_NUL, Body, Id, Note, Number, answer, calls
 from classmark.web.guard.auth import Classifier, Reader
 from classmark.web.render import page, redirect
+from classmark.workbench.categories.find import BETWEEN, of_path, path_of
 from classmark.workbench.deciding import history as log
 from classmark.workbench.deciding.decide import SavedDecision, undo_for
-from classmark.workbench.deciding.history import HistoryFilter, TakenBack
+from classmark.workbench.deciding.history import HistoryFilter, HistoryLine, TakenBack
+from classmark.workbench.files.documents import past_imports
+from classmark.workbench.files.uploads import MOST_IMPORTS
+from classmark.workbench.store.log import IMPORT
 from classmark.workbench.store.store import titles
 from classmark.workbench.team.desk import Desk
 
@@ -27,23 +32,22 @@ Word = Annotated[str, Field(max_length=1000, pattern=NO_NUL)]
 Day = Annotated[str, Field(max_length=10, examples=["2026-03-01"])]
 FormText = Annotated[str, Form(max_length=2000)]
 FormNumber = Annotated[int, Form(ge=0, le=LARGEST)]
-LISTED = 1500  # categories that a list to choose from may have
 ALL_VERBS = VERBS | {
-    "unsure": "unsure",
-    "primary": "primary label",
-    "retract": "no longer better",
-    "skip": "skipped",
-    "note": "note",
-    "settle": "settled",
-    "replace": "text replaced",
-    "import": "categories brought in",
-    "add": "category added",
-    "rename": "category renamed",
-    "merge": "category merged",
-    "split": "category split",
-    "move": "category moved",
-    "retire": "category retired",
-    "build": "tree of categories built",
+    "unsure": N_("unsure"),
+    "primary": N_("primary"),
+    "retract": N_("no longer preferred"),
+    "skip": N_("skipped"),
+    "note": N_("comment"),
+    "settle": N_("settled"),
+    "replace": N_("text replaced"),
+    "import": N_("imported"),
+    "add": N_("category added"),
+    "rename": N_("category renamed"),
+    "merge": N_("category merged"),
+    "split": N_("category split"),
+    "move": N_("category moved"),
+    "retire": N_("category retired"),
+    "build": N_("tree built"),
 }
 
 
@@ -83,11 +87,21 @@ class RangeAddress(LogFields):
 @pages.get("/history")
 def history_page(me: Reader, query: Annotated[HistoryAddress, Query()]) -> HTMLResponse:
     """A page of the log."""
+    if BETWEEN.strip() in query.category:
+        category = of_path(me.desk, query.category) or query.category
+        query = query.model_copy(update={"category": category})
     lines = log.past(me.desk, query.as_filter, query.before, fold=True)
     return page(
         me, "History", "history.html", log=lines, before=query.before,
-        **_in_words(me.desk, query.as_filter),
+        imports=_imports(me.desk, lines.lines), **_in_words(me.desk, query.as_filter),
     )  # fmt: skip
+
+
+def _imports(desk: Desk, lines: Sequence[HistoryLine]) -> set[int]:
+    """Which of the lines are imports that can be undone, or brought back, as one."""
+    if not any(line.act == IMPORT for line in lines):
+        return set()
+    return {each.act for each in past_imports(desk, MOST_IMPORTS)}
 
 
 @pages.post("/history/undo")
@@ -120,7 +134,7 @@ def range_page(me: Classifier, query: Annotated[RangeAddress, Query()]) -> HTMLR
     undone = log.look_at_range(me.desk, first, last, lines)
     documents = [change.document for change in undone.changes[:100]]
     return page(
-        me, "History", "history_range.html", title="Take back a range",
+        me, "History", "history_range.html", title=_("Undo a range"),
         undone=undone, titles=titles(me.desk.store, documents),
         **_in_words(me.desk, lines),
     )  # fmt: skip
@@ -135,22 +149,18 @@ def range_form(
     require_own(me, first, last, lines)
     undone = log.undo_range(me.desk, first, last, me.name, lines)
     many = len(undone.acts) + len(undone.again)
-    return _back(back, f"{many:,} acts of {first} to {last} taken back")
+    return _back(back, ngettext("%(n)s action undone", "%(n)s actions undone", many))
 
 
 def _in_words(desk: Desk, query: HistoryFilter) -> dict[str, Any]:
     """What the templates need to name people, acts and categories."""
-    listed = list(desk.categories.values()) if len(desk.categories) <= LISTED else []
-    times = Counter(category.name.casefold() for category in listed)
     return {
         "wanted": query,
         "query": urlencode(query.asked),
         "people": log.values_of(desk, "who"),
         "acts": log.values_of(desk, "act"),
         "verbs": ALL_VERBS,
-        "listed": [
-            (c.name if times[c.name.casefold()] == 1 else c.id, c) for c in listed
-        ],
+        "category_path": path_of(desk, query.category),
     }
 
 

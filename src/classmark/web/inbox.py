@@ -6,11 +6,14 @@ import json
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Form, Query
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse
 from pydantic import BaseModel, Field
 
-from classmark.problems import Mistake
+from classmark.language import N_, _, ngettext
+from classmark.problems import refusal
+from classmark.web.decide import words_of
 from classmark.web.fields import (
+    LARGEST,
     MISSING,
     NO_NUL,
     Body,
@@ -21,11 +24,14 @@ from classmark.web.fields import (
     answer,
     calls,
     require_document,
+    sent_once,
 )
 from classmark.web.guard.auth import Caller, Classifier, Reader
 from classmark.web.render import address, page, redirect
+from classmark.web.wording import labelling_notice
 from classmark.workbench.deciding import inbox as inboxes
-from classmark.workbench.deciding.history import values_of
+from classmark.workbench.deciding.decide import undo_for
+from classmark.workbench.deciding.history import deciders
 from classmark.workbench.deciding.inbox import Filters, Guessed
 from classmark.workbench.deciding.queue import ORDERS
 from classmark.workbench.deciding.suggest import (
@@ -34,6 +40,8 @@ from classmark.workbench.deciding.suggest import (
     placed,
     places_in_words,
 )
+from classmark.workbench.deciding.together import AT_ONCE, category_named, label_all
+from classmark.workbench.files.exporting import CHOSEN, download_chosen
 from classmark.workbench.team.people import users as accounts
 from classmark.workbench.team.work import work_items
 
@@ -45,17 +53,17 @@ Show = Literal["undecided", "decided", "aside", "disagreed", "all"]
 Words = Annotated[str, Field(max_length=1000, pattern=NO_NUL)]
 Least = Annotated[float, Field(gt=0, le=1)]
 ORDER_WORDS = {
-    "uncertain": "uncertain first",
-    "likely": "likely first",
-    "random": "random",
-    "similar": "similar to the last",
+    "uncertain": N_("uncertain first"),
+    "likely": N_("likely first"),
+    "random": N_("random"),
+    "similar": N_("similar to the last"),
 }
 SHOW_WORDS = {
-    "undecided": "Undecided",
-    "decided": "Decided",
-    "aside": "Postponed",
-    "disagreed": "Disagreed",
-    "all": "All",
+    "undecided": N_("Undecided"),
+    "decided": N_("Decided"),
+    "aside": N_("Postponed"),
+    "disagreed": N_("Disagreed"),
+    "all": N_("All"),
 }
 MOST_SURE = 0.99
 LEAST = (0.99, 0.95, 0.9, 0.8)
@@ -76,10 +84,14 @@ class FilterFields(BaseModel):
 
 
 class InboxAddress(FilterFields):
-    """A page of the inbox; order "" : the one in which this person decides."""
+    """A page of the inbox; order "" : the one in which this person decides.
+
+    labelled : the act that has just labelled many.
+    """
 
     order: Order | Literal[""] = ""
     page: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+    labelled: Annotated[int, Field(ge=0, le=LARGEST)] = 0
 
 
 class StartForm(FilterFields):
@@ -112,8 +124,9 @@ def inbox_page(me: Reader, query: Annotated[InboxAddress, Query()]) -> HTMLRespo
     return page(
         me, "Inbox", "inbox.html", mine=mine, address=filtered,
         inbox=inboxes.inbox(me.desk, order, query.filters, query.page),
-        orders=ORDER_WORDS, shows=SHOW_WORDS, people=values_of(me.desk, "who"),
-        documents=len(me.desk.state.ids),
+        orders=ORDER_WORDS, shows=SHOW_WORDS, people=deciders(me.desk),
+        documents=len(me.desk.state.ids), labelled=query.labelled, at_once=AT_ONCE,
+        endings=CHOSEN,
         workers=workers(me) if me.may("admin") else (),
         work_left=[w for w in work_items(me.desk, me.name) if not w.is_done],
     )  # fmt: skip
@@ -123,7 +136,7 @@ def workers(me: Caller) -> list[str]:
     """Who may be given work: users that may decide, and who has decided before."""
     users = accounts(me.desk.store)
     named = [u.name for u in users if u.role != "reader" and not u.disabled]
-    return list(dict.fromkeys([*named, me.name, *values_of(me.desk, "who")]))
+    return list(dict.fromkeys([*named, me.name, *deciders(me.desk)]))
 
 
 @pages.post("/inbox/start")
@@ -133,6 +146,54 @@ def start_form(me: Classifier, form: Annotated[StartForm, Form()]) -> RedirectRe
     return redirect("/decide")
 
 
+@pages.get("/inbox/documents{ending}")
+def chosen_file(
+    me: Reader, ending: str, query: Annotated[StartForm, Query()]
+) -> FileResponse:
+    """The documents that the filters leave, in their order, as a file."""
+    ids = inboxes.documents_in(me.desk, query.order, query.filters)
+    return sent_once(*download_chosen(me.desk, ids, ending))
+
+
+class LabelForm(FilterFields):
+    """The ticked documents, or all that the filters leave, and their category."""
+
+    order: Order = "uncertain"
+    ticked: list[str] = Field(default_factory=list, max_length=AT_ONCE)
+    label: Words = ""
+    everything: bool = False
+
+
+@pages.post("/inbox/label")
+def label_form(me: Classifier, form: Annotated[LabelForm, Form()]) -> RedirectResponse:
+    """Put the ticked documents, or all that the filters leave, into a category."""
+    ids = form.ticked
+    if form.everything:
+        ids = inboxes.documents_in(me.desk, "random", form.filters)
+    done = label_all(me.desk, ids, category_named(me.desk, form.label), me.name)
+    chosen = form.filters.chosen | {"order": form.order}
+    return redirect(
+        "/inbox", **chosen, labelled=str(done.number), saved=labelling_notice(done)
+    )
+
+
+class UndoLabelsForm(FilterFields):
+    """The act that labelled many documents, and the filters to go back to."""
+
+    order: Order = "uncertain"
+    number: Number = 0
+
+
+@pages.post("/inbox/undo")
+def undo_form(
+    me: Classifier, form: Annotated[UndoLabelsForm, Form()]
+) -> RedirectResponse:
+    """Take back what labelled many documents at once."""
+    undone = undo_for(me.desk, me.name, form.number)
+    chosen = form.filters.chosen | {"order": form.order}
+    return redirect("/inbox", **chosen, saved=words_of("undo", undone))
+
+
 @pages.get("/inbox/accept")
 def accept_page(
     me: Classifier, query: Annotated[AcceptAddress, Query()]
@@ -140,7 +201,7 @@ def accept_page(
     """The guesses that may be accepted at once."""
     offered = inboxes.offer(me.desk, me.name, query.filters, query.least)
     return page(
-        me, "Inbox", "inbox_accept.html", title="Accept at once", offer=offered,
+        me, "Inbox", "inbox_accept.html", title=_("Accept in bulk"), offer=offered,
         picks=[json.dumps(guess) for _, guess in offered.rows],
         filters=query.filters, levels=LEAST, address=filtered,
     )  # fmt: skip
@@ -153,7 +214,8 @@ def place_page(
     """The places in the tree that are sure, to be accepted at once."""
     offered = inboxes.offer_places(me.desk, me.name, precision)
     return page(
-        me, "Inbox", "inbox_place.html", title="Place what is sure", offer=offered,
+        me, "Inbox", "inbox_place.html", title=_("Place in bulk"),
+        offer=offered,
         picks=[json.dumps(guess) for _, guess in offered.rows], levels=LEAST,
         leaves=[not me.desk.tree.children(guess.category) for _, guess in offered.rows],
     )  # fmt: skip
@@ -173,11 +235,18 @@ def accept_form(
             for document, category, score, version in map(json.loads, pick)
         ]
     except (ValueError, TypeError) as problem:
-        raise Mistake("pick: send the guesses as the page has them") from problem
+        raise refusal("the selection cannot be read: reload the page") from problem
     accepted = inboxes.accept(me.desk, me.name, guesses, least, places=places)
-    message = f"accepted {len(accepted.numbers)} documents"
+    message = ngettext(
+        "%(n)s document accepted", "%(n)s documents accepted", len(accepted.numbers)
+    )
     if accepted.left:
-        message += f"; {len(accepted.left)} were decided by others meanwhile"
+        others = ngettext(
+            "%(n)s has been decided by somebody else meanwhile",
+            "%(n)s have been decided by others meanwhile",
+            len(accepted.left),
+        )
+        message = f"{message}; {others}"
     return redirect("/inbox", saved=message)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Depends, Form, Path, Query, Request
@@ -10,11 +11,15 @@ from pydantic import BaseModel, BeforeValidator, Field
 from starlette.background import BackgroundTask
 
 from classmark.examples.screening import StoppingRule
-from classmark.problems import Mistake
+from classmark.language import N_, _, general, ngettext
+from classmark.problems import Mistake, refusal
 from classmark.web import fields
+from classmark.web.decide import words_of
 from classmark.web.guard.auth import Caller, Classifier, Reader
-from classmark.web.guard.errors import or_missing
+from classmark.web.guard.errors import or_missing, warm
 from classmark.web.render import page, redirect
+from classmark.web.wording import labelling_notice
+from classmark.workbench.deciding.decide import undo_for
 from classmark.workbench.deciding.together import category_named, label_all
 from classmark.workbench.examples import open_searches, searches
 from classmark.workbench.examples.example_search import ScoreReasons, SearchView
@@ -33,6 +38,12 @@ pages = APIRouter(prefix="/like")
 api = fields.calls("like")
 
 HERE = "Find by example"
+FEW_DOCUMENTS, FIRST_TARGET = 1000, 80.0  # where proof costs most of the reading
+MANAGED = {
+    "rename": N_("renamed: %(name)s"),
+    "delete": N_("deleted: %(name)s"),
+    "restore": N_("restored: %(name)s"),
+}
 METHODS = (
     "auto", "rocchio", "centroid", "one-class", "two-class", "balanced",
     "precision-recall", "precision@k", "recall@k", "biased",
@@ -75,6 +86,11 @@ class QueryParams(BaseModel):
         """Those that are not left out."""
         values = {name: getattr(self, name) for name in QueryParams.model_fields}
         return {name: value for name, value in values.items() if value is not None}
+
+
+def offered_target(desk: Desk) -> float:
+    """The recall to go for first, in percent: a lower one in a small collection."""
+    return FIRST_TARGET if len(desk.state.ids) < FEW_DOCUMENTS else 95.0
 
 
 class SearchForm(QueryParams):
@@ -130,9 +146,10 @@ class ActForm(BaseModel):
 @pages.get("")
 def searches_page(me: Reader, example: str = "", category: str = "") -> HTMLResponse:
     """The searches there are, and a form that begins one."""
-    warm = BackgroundTask(open_searches.warm_vectors, me.desk)
-    form = SearchForm(examples=example, category=category)
-    return _form(me, form, background=warm)
+    target = offered_target(me.desk)
+    form = SearchForm(examples=example, category=category, target=target)
+    ahead = BackgroundTask(warm, partial(open_searches.warm_vectors, me.desk))
+    return _form(me, form, background=ahead)
 
 
 @pages.post("")
@@ -142,7 +159,7 @@ def begin_form(me: Classifier, form: Annotated[SearchForm, Form()]) -> Response:
         number = open_searches.begin_for(me.desk, me.name, form.as_start(me.desk))
     except Mistake as mistake:
         return _form(me, form, str(mistake), status_code=400)
-    return redirect(f"/like/{number}", saved="begun")
+    return redirect(f"/like/{number}", saved=_("started"))
 
 
 @pages.get("/{number}")
@@ -160,7 +177,9 @@ def target_form(
 ) -> Response:
     """Aim a screening at another share, in percent."""
     open_searches.set_target(me.desk, number, target / 100)
-    return redirect(f"/like/{number}", saved=f"aims at {target:g} %")
+    return redirect(
+        f"/like/{number}", saved=_("target: %(share)s %%", share=general(target))
+    )
 
 
 @pages.post("/{number}/manage")
@@ -173,18 +192,21 @@ def manage_form(
     """Rename, delete or restore a saved search."""
     name = open_searches.manage(me.desk, number, act, name)
     back = f"/like/{number}" if act == "rename" else "/like"
-    return redirect(back, saved=f"{act}d: {name}")
+    return redirect(back, saved=_(MANAGED[act], name=name))
 
 
 @pages.get("/{number}/answered")
 def answered_page(
-    me: Reader, number: int, show: open_searches.AnswerFilter = "relevant"
+    me: Reader,
+    number: int,
+    show: open_searches.AnswerFilter = "relevant",
+    labelled: Annotated[int, Query(ge=0, le=fields.LARGEST)] = 0,
 ) -> HTMLResponse:
-    """The documents that were answered so."""
+    """The documents that were answered so; labelled : the act that just did it."""
     ranking = open_searches.answered(me.desk, number, show)
     return page(
         me, HERE, "like_answered.html", title=ranking.search, ranking=ranking,
-        number=number, show=show, shows=open_searches.SHOWS,
+        number=number, show=show, shows=open_searches.SHOWS, labelled=labelled,
     )  # fmt: skip
 
 
@@ -194,7 +216,11 @@ def answered_file(
 ) -> FileResponse:
     """What a filter of the answers shows, as a file."""
     if ending not in ENDINGS[:-1]:
-        raise Mistake(f"answered{ending}: use {', '.join(ENDINGS[:-1])}")
+        raise refusal(
+            "answered%(ending)s: use %(names)s",
+            ending=ending,
+            names=", ".join(ENDINGS[:-1]),
+        )
     return _answered_file(me.desk, number, show, f"{show}{ending}")
 
 
@@ -209,8 +235,21 @@ def label_form(
     hits = open_searches.answered(me.desk, number, show).hits
     category = category_named(me.desk, label)
     done = label_all(me.desk, [hit.id for hit in hits], category, me.name)
-    saved = f"{done.name}: {done.labelled} labelled, #{done.number} undoes it"
-    return redirect(f"/like/{number}/answered", show=show, saved=saved)
+    back, act = f"/like/{number}/answered", str(done.number)
+    return redirect(back, show=show, labelled=act, saved=labelling_notice(done))
+
+
+@pages.post("/{number}/unlabel")
+def unlabel_form(
+    me: Classifier,
+    number: int,
+    act: Annotated[int, Form(alias="number", ge=1, le=fields.LARGEST)],
+    show: Annotated[open_searches.AnswerFilter, Form()] = "relevant",
+) -> Response:
+    """Take back what labelled them."""
+    undone = undo_for(me.desk, me.name, act)
+    back = f"/like/{number}/answered"
+    return redirect(back, show=show, saved=words_of("undo", undone))
 
 
 @pages.post("/{number}/{act}")
@@ -221,7 +260,7 @@ def act_form(
     form: Annotated[ActForm, Form()],
 ) -> Response:
     """Mark documents, add or drop a text, undo, redo, or begin a screening."""
-    saved = "saved"
+    saved = _("saved")
     match act:
         case "say":
             marks = form.marks(me.desk)
@@ -234,12 +273,15 @@ def act_form(
         case "drop":
             open_searches.drop_text(me.desk, number, form.name)
         case "undo":
-            saved = f"{len(open_searches.undo(me.desk, me.name, number))} taken back"
+            undone = open_searches.undo(me.desk, me.name, number)
+            saved = ngettext("%(n)s undone", "%(n)s undone", len(undone))
         case "redo":
             again = open_searches.undo(me.desk, me.name, number, redo=True)
-            saved = f"{len(again)} brought back"
+            saved = ngettext("%(n)s redone", "%(n)s redone", len(again))
         case "screen":
-            number, saved = open_searches.screen(me.desk, me.name, number), "begun"
+            rule = StoppingRule(offered_target(me.desk) / 100)
+            number = open_searches.screen(me.desk, me.name, number, rule)
+            saved = _("started")
     more = str(form.k) if form.k > open_searches.SHOWN else ""
     return redirect(f"/like/{number}", saved=saved, k=more)
 
@@ -257,7 +299,11 @@ def why_page(me: Reader, number: int, document: str) -> HTMLResponse:
 def found_file(me: Reader, number: int, ending: str) -> FileResponse:
     """What was found, as a file."""
     if ending not in ENDINGS:
-        raise Mistake(f"found{ending}: use {', '.join(ENDINGS)}")
+        raise refusal(
+            "found%(ending)s: use %(endings)s",
+            ending=ending,
+            endings=", ".join(ENDINGS),
+        )
     return _file(me.desk, number, f"found{ending}")
 
 
@@ -266,6 +312,7 @@ def _form(
 ) -> HTMLResponse:
     return page(
         me, HERE, "like.html", methods=METHODS, form=form, wrong=wrong,
+        few=len(me.desk.state.ids) < FEW_DOCUMENTS,
         searches=searches.summaries(me.desk.store),
         deleted=searches.deleted_searches(me.desk.store), **options,
     )  # fmt: skip
@@ -310,7 +357,9 @@ def _answered_file(
     return fields.sent_once(path, remove, kind)
 
 
-READING: fields.Documented = {409: fields.refusal("the documents are still being read")}
+READING: fields.Documented = {
+    409: fields.error_answer("the documents are still being read")
+}
 THERE: fields.Documented = fields.MISSING | READING
 Ending = Annotated[
     Literal["csv", "jsonl", "run", "ris", "bib", "tsv"], Query(alias="format")

@@ -9,14 +9,16 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, Response
 from pydantic import Field
 
+from classmark.language import _
 from classmark.web import fields
 from classmark.web.guard.auth import Admin, Reader
 from classmark.web.render import fragment, page, redirect
 from classmark.web.settings import STARTED, SettingText
 from classmark.workbench import meaning
 from classmark.workbench.meaning import MeaningStatus
-from classmark.workbench.settings import SECTIONS, MeaningSettings
+from classmark.workbench.settings import MeaningSettings
 from classmark.workbench.settings_form import form_fields
+from classmark.workbench.settings_words import SECTIONS, info_in_words
 from classmark.workbench.team.desk import Desk
 from classmark.workbench.team.jobs import Job
 
@@ -33,6 +35,7 @@ def meaning_page(me: Reader) -> HTMLResponse:
     return page(
         me, "Settings", "settings_meaning.html", part="meaning", standing=standing,
         groups={"meaning": form_fields(settings)["meaning"]}, says=SECTIONS,
+        in_words=info_in_words,
         **_work(me.desk),
     )  # fmt: skip
 
@@ -48,7 +51,9 @@ async def source_form(me: Admin) -> Response:
     """Choose the source."""
     values = {name: str(value) for name, value in (await me.request.form()).items()}
     names = await run_in_threadpool(meaning.change_source, me.desk, values, me.name)
-    changed = f"saved: {', '.join(names)}" if names else "nothing to change"
+    changed = (
+        _("saved: %(names)s", names=", ".join(names)) if names else _("no changes")
+    )
     return redirect(HERE, saved=changed)
 
 
@@ -63,7 +68,7 @@ def compute_form(me: Admin) -> Response:
 def drop_form(me: Admin) -> Response:
     """Remove all vectors."""
     meaning.drop(me.desk, me.name)
-    return redirect(HERE, saved="all vectors are removed")
+    return redirect(HERE, saved=_("all vectors removed"))
 
 
 def _work(desk: Desk) -> dict[str, Any]:

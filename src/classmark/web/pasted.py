@@ -8,12 +8,12 @@ from fastapi import APIRouter, Form
 from fastapi.responses import HTMLResponse
 from pydantic import BaseModel, Field
 
+from classmark.language import _
 from classmark.problems import Mistake
 from classmark.web import fields
 from classmark.web.guard.auth import Caller, Reader
 from classmark.web.render import page
 from classmark.workbench.deciding.suggest import suggest
-from classmark.workbench.results import in_percent
 
 pages = APIRouter(prefix="/suggest")
 WHY = 6  # words for and against each category
@@ -46,7 +46,7 @@ def _page(me: Caller, form: PasteForm, *, asked: bool = False) -> HTMLResponse:
         except Mistake as mistake:
             wrong = str(mistake)
     return page(
-        me, "Search", "suggest.html", title="Suggestions for a text", form=form,
-        suggestions=suggestions, wrong=wrong, asked=asked, percent=in_percent,
+        me, "Search", "suggest.html", title=_("Suggestions for a text"), form=form,
+        suggestions=suggestions, wrong=wrong, asked=asked,
         status_code=400 if wrong else 200,
     )  # fmt: skip

@@ -8,13 +8,14 @@ from fastapi import APIRouter, Form, Path, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from pydantic import Field
 
-from classmark.problems import Mistake
+from classmark.language import N_, _, languages
+from classmark.problems import refusal
 from classmark.web import fields
 from classmark.web.guard import auth
 from classmark.web.guard.auth import Admin, Caller, Reader
 from classmark.web.guard.errors import Missing, RefusedRequest, or_missing
 from classmark.web.guard.gate import Doors
-from classmark.web.render import alone, page, redirect, with_cookie
+from classmark.web.render import THEMES, alone, page, redirect, with_cookie
 from classmark.workbench.team import people
 from classmark.workbench.team.desk import Desk
 
@@ -24,8 +25,8 @@ api = fields.calls("users")
 tokens_api = fields.calls("tokens")
 
 FormText = Annotated[str, Form(max_length=1024)]
-WRONG = "Name and password do not belong together, or the account is closed."
-WRONG_CODE = "This is not the code of this server: it changes when it starts."
+WRONG = N_("Wrong name or password, or the account is closed.")
+WRONG_CODE = N_("Wrong code: it changes each time the server starts.")
 
 
 @pages.get("/enter")
@@ -49,17 +50,19 @@ def log_in_form(
     state.tries.check(address, name)
     if code:
         doors: Doors = state.doors
-        stamp = "" if doors.code and auth.same(code, doors.code) else None
+        is_right = bool(doors.code) and auth.same(code, doors.code)
+        stamp = auth.stamp_of(code) if is_right else None
     else:
         user = people.find_user(state.desk.store, name)
-        hashed = None if user is None or user.disabled else user.password
+        user = None if user is None or user.disabled else user
+        hashed = None if user is None else user.password
         is_right = auth.fits(
             password, hashed
         )  # takes as long where nobody is called so
-        stamp = auth.stamp_of(hashed) if is_right and hashed else None
+        stamp = auth.stamp_of(user.password, user.role) if is_right and user else None
     if stamp is None:
         state.tries.failed(address, name)
-        return _log_in(request, onward, WRONG_CODE if code else WRONG, name)
+        return _log_in(request, onward, _(WRONG_CODE if code else WRONG), name)
     state.sessions.close(request.state.session)
     secret = state.sessions.open("" if code else name, stamp)
     within = RedirectResponse(_within(onward), 303)
@@ -81,7 +84,7 @@ def _log_in(
     code = bool(state.doors.code)
     users = any(not user.disabled for user in people.users(state.desk.store))
     return alone(
-        request, "enter.html", title="Log in", onward=_within(onward), code=code,
+        request, "enter.html", title=_("Log in"), onward=_within(onward), code=code,
         people=users or not code, wrong=wrong, name=name,
         status_code=401 if wrong else 200,
     )  # fmt: skip
@@ -112,11 +115,13 @@ def people_page(me: Admin) -> HTMLResponse:
 
 @settings_pages.post("/people")
 def add_user_form(
-    me: Admin, name: FormText, password: FormText, role: FormText
+    me: Admin, name: FormText, role: FormText, password: FormText = ""
 ) -> RedirectResponse:
     """Add a user."""
-    _add_user(me.desk, name, password, role)
-    return redirect("/settings/people", saved=f"{name} is now {role}")
+    _add_user(me, name, password or None, role)
+    return redirect(
+        "/settings/people", saved=_("%(name)s: %(role)s", name=name, role=_(role))
+    )
 
 
 @settings_pages.post("/people/change")
@@ -124,8 +129,9 @@ def change_user_form(me: Admin, name: FormText, role: FormText) -> RedirectRespo
     """Give a user another role, or let them log in no more."""
     disabled = role == "none"
     _change_user(me, name, None if disabled else role, disabled=disabled)
-    message = "may not log in any more" if disabled else f"is now {role}"
-    return redirect("/settings/people", saved=f"{name} {message}")
+    now = _("cannot log in") if disabled else _(role)
+    saved = _("%(name)s: %(role)s", name=name, role=now)
+    return redirect("/settings/people", saved=saved)
 
 
 @settings_pages.post("/people/password")
@@ -134,7 +140,43 @@ def give_password_form(
 ) -> RedirectResponse:
     """Give a user another password; their sessions end."""
     _change_user(me, name, password=password)
-    return redirect("/settings/people", saved=f"{name} has a new password")
+    return redirect(
+        "/settings/people", saved=_("%(name)s: password changed", name=name)
+    )
+
+
+@settings_pages.get("/me")
+def own_page(me: Reader) -> HTMLResponse:
+    """Show what is one's own: look, keys, password."""
+    return page(
+        me, "Settings", "settings_me.html", part="me", themes=THEMES,
+        user=me.request.state.user, chosen=me.request.cookies.get("language", ""),
+    )  # fmt: skip
+
+
+@settings_pages.post("/language")
+def language_form(me: Reader, language: FormText = "") -> Response:
+    """Choose the language of the pages; "" : the project's, or the browser's."""
+    if language and language not in languages():
+        raise refusal(
+            "language is %(language)r: use %(names)s",
+            language=language,
+            names=", ".join(languages()),
+        )
+    onward = redirect("/settings/me")
+    return with_cookie(onward, me.request, "language", language, days=365)
+
+
+@settings_pages.post("/theme")
+def theme_form(me: Reader, theme: FormText) -> Response:
+    """Choose light, dark or the system's."""
+    if theme not in THEMES:
+        raise refusal(
+            "theme is %(theme)r: use %(themes)s",
+            theme=theme,
+            themes=", ".join(THEMES),
+        )
+    return with_cookie(redirect("/settings/me"), me.request, "theme", theme, days=365)
 
 
 @settings_pages.post("/me/password")
@@ -164,7 +206,7 @@ def new_token_form(
     try:
         lasts = float(days) if days.strip() else None
     except ValueError:
-        raise Mistake(f"days is {days!r}: give a number, or nothing") from None
+        raise refusal("days is %(days)r: enter a number", days=days) from None
     with me.desk.writing() as project:
         new = people.add_token(project.store, user, role, label, lasts)
     return _tokens(me, new)
@@ -176,7 +218,7 @@ def revoke_form(
 ) -> Response:
     """Let a token open nothing from now on."""
     _revoke(me, token)
-    return redirect("/settings/tokens", saved=f"token {token} opens nothing any more")
+    return redirect("/settings/tokens", saved=_("token %(id)s revoked", id=token))
 
 
 def _tokens(me: Caller, new: tuple[str, str] | None) -> HTMLResponse:
@@ -188,10 +230,29 @@ def _tokens(me: Caller, new: tuple[str, str] | None) -> HTMLResponse:
     )  # fmt: skip
 
 
-def _add_user(desk: Desk, name: str, password: str, role: str) -> people.Account:
-    hashed = auth.hash_password(password, name)
-    with desk.writing() as project:
-        return people.add_user(project.store, name, hashed, role)
+def _add_user(me: Caller, name: str, password: str | None, role: str) -> people.Account:
+    """Add a user; of a project among several, somebody who has an account already."""
+    accounts: Desk | None = me.request.app.state.accounts
+    if accounts is None:
+        hashed = auth.hash_password(password or "", name)
+    else:
+        _require_no_password(me, password)
+        if people.find_user(accounts.store, name) is None:
+            raise refusal(
+                "there is no account %(name)r: ask an admin of the server to create it",
+                name=name,
+            )
+        hashed = people.NO_PASSWORD
+    with me.desk.writing() as project:
+        added = people.add_user(project.store, name, hashed, role)
+    me.request.app.state.identity.forget()
+    return added
+
+
+def _require_no_password(me: Caller, password: str | None) -> None:
+    """Refuse to choose a password where accounts are not the project's."""
+    if password is not None and me.request.app.state.accounts is not None:
+        raise refusal("passwords are set by an admin of the server: leave it out")
 
 
 def _change_user(
@@ -204,29 +265,34 @@ def _change_user(
 ) -> None:
     """Change what is not None; refused where nobody would be an admin any more."""
     state = me.request.app.state
+    _require_no_password(me, password)
     hashed = None if password is None else auth.hash_password(password, name)
     with me.desk.writing() as project:
         store = project.store
         people.change_user(store, name, password=hashed, role=role, disabled=disabled)
         changes_rights = role is not None or disabled
-        if changes_rights and not people.has_admin(store) and not state.doors.code:
-            raise Mistake("nobody would be an admin any more: make another one first")
+        by_itself = state.accounts is None and not state.doors.code
+        if changes_rights and by_itself and not people.has_admin(store):
+            raise refusal("this is the last admin: make somebody else an admin first")
     state.identity.forget()
-    if disabled or hashed is not None:
+    if state.accounts is None and (changes_rights or hashed is not None):
         state.sessions.close_all_of(name)
 
 
 def _change_own_password(me: Caller, name: str, old: str, new: str) -> None:
     """Change the password of who knows the old one; their sessions end."""
-    tries, address = me.request.app.state.tries, _address(me.request)
+    state, address = me.request.app.state, _address(me.request)
+    tries, accounts = state.tries, state.accounts or me.desk
     tries.check(address, name)
-    user = people.find_user(me.desk.store, name)
+    user = people.find_user(accounts.store, name)
     if not auth.fits(old, None if user is None else user.password):
         tries.failed(address, name)
-        raise RefusedRequest(
-            403, "The old password is another one: nothing was changed."
-        )
-    _change_user(me, name, password=new)
+        raise RefusedRequest(403, _("The old password is wrong: nothing was changed."))
+    hashed = auth.hash_password(new, name)
+    with accounts.writing() as project:
+        people.change_user(project.store, name, password=hashed)
+    state.identity.forget()
+    state.sessions.close_all_of(name)
 
 
 def _revoke(me: Caller, token: str) -> None:
@@ -237,14 +303,17 @@ def _revoke(me: Caller, token: str) -> None:
 
 Role = Literal["reader", "classifier", "admin"]
 Password = Annotated[str, Field(min_length=12, max_length=1024)]
-TRIES: fields.Documented = {429: fields.refusal("too many were wrong")}
+TRIES: fields.Documented = {429: fields.error_answer("too many were wrong")}
 
 
 class UserBody(fields.Body):
     """A person to be added."""
 
     name: fields.Id = Field(examples=["ada"])
-    password: Password
+    password: Password | None = Field(
+        None,
+        description="left out in a project among several: accounts are the server's",
+    )
     role: Role = "classifier"
 
 
@@ -314,14 +383,14 @@ def list_users(me: Admin) -> Any:
 @api.post("/users", status_code=201)
 def add_user(me: Admin, body: UserBody) -> people.Account:
     """Add a person."""
-    return _add_user(me.desk, body.name, body.password, body.role)
+    return _add_user(me, body.name, body.password, body.role)
 
 
 @api.patch("/users/{name}", responses=fields.MISSING)
 def change_user(me: Admin, name: fields.InPath, body: UserChange) -> people.Account:
     """Give a person another role or password, or let them log in no more."""
     if people.find_user(me.desk.store, name) is None:
-        raise Missing(f"there is no user {name!r}: see the list of users")
+        raise Missing(_("there is no user %(name)r: see the list of users", name=name))
     _change_user(me, name, **body.model_dump())
     return people.user_of(me.desk.store, name)
 

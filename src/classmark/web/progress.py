@@ -9,7 +9,8 @@ from fastapi import APIRouter, Form, Query
 from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import Field
 
-from classmark.problems import Mistake
+from classmark.language import N_, _, decimal, percent
+from classmark.problems import refusal
 from classmark.web import fields
 from classmark.web.guard.auth import Classifier, Reader
 from classmark.web.render import page, redirect
@@ -59,7 +60,7 @@ def agreement_page(
     ]
     shown = open_ones[:SHOWN]
     return page(
-        me, "Progress", "progress_agreement.html", title="Agreement",
+        me, "Progress", "progress_agreement.html", title=_("Agreement"),
         agreed=me.desk.once(agreements.agreement), everybody=ALL, shown=shown,
         more=len(open_ones) > SHOWN,
         titles=titles(me.desk.store, [each.document for each in shown]),
@@ -80,12 +81,12 @@ def settle_form(
     by_people = (o for o in opinions.opinions(me.desk, document) if not o.imported)
     read = [o for o in by_people if whose in (ALL, o.who)]
     if not read:
-        raise Mistake("nobody of that name has read the document: choose another")
+        raise refusal("nobody of that name has decided on the document: choose another")
     primary = {name for opinion in read for name in opinion.primary}
     names = {name for opinion in read for name in opinion.labels}
     labels = {name: name in primary for name in sorted(names)}
     logged = decide.settle(me.desk, document, labels, me.name, note.strip(), seen)
-    saved = f"settled #{logged.numbers[0]}: {document}"
+    saved = _("settled #%(number)s: %(id)s", number=logged.numbers[0], id=document)
     return redirect("/progress/agreement", saved=saved)
 
 
@@ -99,8 +100,10 @@ def strength(value: float) -> str:
     ('tentative', 'not defined')
     """
     if math.isnan(value):
-        return "not defined"
-    return "reliable" if value >= 0.8 else "tentative" if value >= 2 / 3 else "low"
+        return N_("not defined")
+    if value >= 0.8:
+        return N_("reliable")
+    return N_("tentative") if value >= 2 / 3 else N_("low")
 
 
 def beyond_chance(value: float) -> str:
@@ -109,12 +112,12 @@ def beyond_chance(value: float) -> str:
     >>> beyond_chance(-0.051)
     '−0.05'
     """
-    return "–" if math.isnan(value) else f"{value:.2f}".replace("-", "−")
+    return "–" if math.isnan(value) else decimal(value)
 
 
 IN_WORDS: dict[str, Any] = {
     "number": plots.number,
-    "percent": plots.percent,
+    "percent": percent,
     "strength": strength,
     "beyond_chance": beyond_chance,
 }

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Form, Path, Query
 from fastapi.responses import HTMLResponse, Response
 from pydantic import BaseModel, Field
 
-from classmark.problems import Mistake
+from classmark.problems import refusal
 from classmark.web import fields
 from classmark.web.guard.auth import Admin, Caller, Reader
 from classmark.web.guard.errors import or_missing
 from classmark.web.render import fragment, page, redirect
 from classmark.web.settings import STARTED
 from classmark.workbench.results import Table
-from classmark.workbench.search import links, rankers
+from classmark.workbench.search import interleaving, links, rankers
 from classmark.workbench.search.desk_search import search_state
 from classmark.workbench.search.search import MODELS
 from classmark.workbench.team.desk import Desk
@@ -30,7 +30,11 @@ api = fields.calls("search")
 
 LEARNERS = "ranking-svm", "rsvm-ir", "pointwise", "listnet", "logistic", "lambdamart"
 HERE = "/settings/search"
-JOB_NAMES = {"train": "rank train", "evaluate": "rank evaluate", "tune": "tune"}
+JOB_NAMES = {
+    "train": "rank train",
+    "evaluate": "rank evaluate",
+    "tune": "tune",
+}
 Short = Annotated[str, Field(max_length=100, pattern=fields.NO_NUL)]
 Words = Annotated[str, Field(min_length=1, max_length=2000, pattern=fields.NO_NUL)]
 Grade = Annotated[float, Field(ge=-1000, le=1000)]
@@ -67,6 +71,8 @@ class TrainForm(BaseModel):
     queries: fields.Text = ""
     qrels: fields.Text = ""
     learner: Short = LEARNERS[0]
+    strategy: Strategy = "clicked-over-skipped"
+    propensities: bool = False
     force: bool = False
 
 
@@ -88,7 +94,8 @@ def order_page(me: Reader) -> HTMLResponse:
     return page(
         me, "Settings", "settings_search.html", part="search", models=MODELS,
         rankers=rankers.stored_rankers(me.desk)[::-1], learners=LEARNERS,
-        standing=search_state(me.desk),
+        standing=search_state(me.desk), clicks=interleaving.click_report(me.desk.store),
+        experiment=me.desk.settings.search.experiment,
         works=[_work(me.desk, name) for name in JOB_NAMES.values()],
     )  # fmt: skip
 
@@ -124,6 +131,8 @@ def train_form(me: Admin, form: Annotated[TrainForm, Form()]) -> Response:
         queries=form.queries if judged else None,
         qrels=form.qrels if judged else None,
         clicks=not judged,
+        strategy=form.strategy,
+        propensities=form.propensities,
         learner=form.learner,
         force=form.force,
     )
@@ -143,7 +152,7 @@ class CompareForm(BaseModel):
 def compare_form(me: Admin, form: Annotated[CompareForm, Form()]) -> Response:
     """Have rankers measured on judged queries."""
     if not form.rankers:
-        raise Mistake("no ranker is chosen: tick those to compare")
+        raise refusal("no ranker is chosen: select those to compare")
     _start_comparing(me, form.queries, form.qrels, form.rankers)
     return redirect(HERE)
 
@@ -154,6 +163,13 @@ def service_form(
 ) -> Response:
     """Put a ranker into service, or none."""
     said = _put_in_service(me, int(number) if number else None)
+    return redirect(HERE, saved=said)
+
+
+@pages.post("/experiment")
+def experiment_form(me: Admin, experiment: Annotated[Short, Form()]) -> Response:
+    """Try another order on those who search, or interchange neighbours; or end it."""
+    said = interleaving.begin_experiment(me.desk, experiment.strip(), me.name)
     return redirect(HERE, saved=said)
 
 
@@ -332,7 +348,21 @@ def tune(me: Admin, body: TuneBody) -> Job:
         name: values if isinstance(values, str) else ",".join(map(repr, values))
         for name, values in body.parameters.items()
     }
-    return _start_tuning(me, body, _typed(parameters))
+    return _start_tuning(me, body, fields.typed(parameters))
+
+
+fields.answer(interleaving.OrderComparison)
+ClickAnswer = fields.answer(interleaving.ClickReport)
+
+
+@api.get("/clicks", response_model=ClickAnswer)
+def clicks(me: Reader) -> Any:
+    """Which of two orders people prefer, and how likely each position is looked at.
+
+    looks : of positions 1, 2, … beside the first; where it is empty, ``unknown`` says
+    why.
+    """
+    return interleaving.click_report(me.desk.store)
 
 
 @api.get("/pagerank")
@@ -370,11 +400,11 @@ def _start_training(me: Caller, wish: TrainRankerBody) -> Job:
 
     judged = wish.queries is not None and wish.qrels is not None
     if judged == wish.clicks:
-        raise Mistake(
+        raise refusal(
             "a ranker learns from queries and qrels, or from clicks: give one of them"
         )
     if wish.propensities and not wish.clicks:
-        raise Mistake("propensities weigh clicks: learn from clicks, or leave them out")
+        raise refusal("propensities weigh clicks: learn from clicks, or leave them out")
     judgments = _judgments(wish.queries, wish.qrels) if judged else Judgments()
     options = RankerTraining(
         wish.learner, wish.measure, wish.share, wish.random_state, tuple(wish.C),
@@ -383,11 +413,11 @@ def _start_training(me: Caller, wish: TrainRankerBody) -> Job:
     return start_training(me.desk, judgments, options, me.name)
 
 
-def _start_tuning(me: Caller, wish: TuneBody, parameters: list[str]) -> Job:
+def _start_tuning(me: Caller, wish: TuneBody, parameters: Sequence[str]) -> Job:
     from classmark.workbench.search.tune import Sweep, start_tuning
 
     plan = Sweep(
-        wish.model, parameters, wish.measure, _typed(wish.fixed), wish.feedback,
+        wish.model, parameters, wish.measure, fields.typed(wish.fixed), wish.feedback,
         wish.hybrid, wish.use,
     )  # fmt: skip
     judgments = _judgments(wish.queries, wish.qrels)
@@ -404,7 +434,3 @@ def _put_in_service(me: Caller, number: int | None) -> str:
 def _ranker_named(desk: Desk, number: int) -> rankers.StoredRanker:
     with or_missing():
         return rankers.stored_ranker(desk, number)
-
-
-def _typed(values: Mapping[str, float | str]) -> list[str]:
-    return [f"{name}={value}" for name, value in values.items()]

@@ -10,8 +10,10 @@ from typing import TypeVar
 
 from starlette.datastructures import Headers
 from starlette.requests import Request
+from starlette.responses import HTMLResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from classmark.language import _
 from classmark.progress import shown_by
 from classmark.web.render import alone
 
@@ -83,28 +85,33 @@ class Ready:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or say that the server still starts."""
-        if self.readiness.is_ready or not _is_page(scope):
+        ranks = scope.get("path", "").startswith(RANKING)
+        if self.readiness.is_ready or not (ranks and asks_for_page(scope)):
             await self.app(scope, receive, send)
             return
-        for _ in range(round(PATIENCE / LOOK)):
+        for _look in range(round(PATIENCE / LOOK)):
             if not self.readiness.is_ready:
                 await asyncio.sleep(LOOK)
         if self.readiness.is_ready:
             await self.app(scope, receive, send)
             return
-        page = alone(
-            Request(scope), "starting.html", title="Starting", status_code=503,
-            readiness=self.readiness,
-        )  # fmt: skip
-        page.headers["Retry-After"] = "1"
-        await page(scope, receive, send)
+        await starting_page(scope, self.readiness)(scope, receive, send)
 
 
-def _is_page(scope: Scope) -> bool:
-    """Whether a browser asks for a page that ranks."""
+def starting_page(scope: Scope, readiness: Readiness) -> HTMLResponse:
+    """A page that says what is prepared, and opens anew by itself."""
+    page = alone(
+        Request(scope), "starting.html", title=_("Starting"), status_code=503,
+        readiness=readiness,
+    )  # fmt: skip
+    page.headers["Retry-After"] = "1"
+    return page
+
+
+def asks_for_page(scope: Scope) -> bool:
+    """Whether a browser asks for a page."""
     return bool(
         scope["type"] == "http"
         and scope["method"] == "GET"
-        and scope["path"].startswith(RANKING)
         and "text/html" in Headers(scope=scope).get("accept", "")
     )

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Form
 from fastapi.responses import HTMLResponse, Response
 from pydantic import BaseModel, BeforeValidator, Field
 
+from classmark.language import ngettext
 from classmark.web import fields
 from classmark.web.guard.auth import Admin, Caller, Reader
 from classmark.web.render import fragment, redirect
@@ -22,7 +23,8 @@ from classmark.workbench.team.jobs import Job
 pages = APIRouter()
 api = fields.calls("categories")
 
-REPORT, PRUNE, PROPOSE = "taxonomy report", "taxonomy prune", "taxonomy propose"
+REPORT, PRUNE = "taxonomy report", "taxonomy prune"
+PROPOSE = "taxonomy propose"
 Method = Literal["kmeans", "mixture", "agglomerative"]
 Policy = Annotated[  # a meta-classifier of one's own is a file, which calls do not name
     str,
@@ -168,7 +170,12 @@ def _start_proposing(me: Caller, wish: ProposeFields) -> Job:
         proposals = propose.propose(
             project, wish.category, k=wish.clusters, method=wish.method, who=me.name
         )
-        said = f"{len(proposals)} daughters are proposed below {wish.category}"
+        said = ngettext(
+            "%(n)s subcategory is proposed for %(name)s",
+            "%(n)s subcategories are proposed for %(name)s",
+            len(proposals),
+            name=project.categories[wish.category].name,
+        )
         return WorkResult(said, {"category": wish.category, "number": len(proposals)})
 
     return me.desk.jobs.start(PROPOSE, work, me.name)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from functools import partial
 from typing import Annotated
 from urllib.parse import parse_qsl, quote
 
 from fastapi import APIRouter, Form, Query
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse
 from pydantic import BaseModel, Field, ValidationError
 from starlette.background import BackgroundTask
 
-from classmark.problems import Mistake
+from classmark.language import N_, _
+from classmark.problems import Mistake, refusal
 from classmark.web import fields
+from classmark.web.decide import words_of
 from classmark.web.guard.auth import Classifier, Reader
+from classmark.web.guard.errors import warm
 from classmark.web.render import address, fragment, page, redirect
+from classmark.web.wording import labelling_notice
+from classmark.workbench.categories.find import path_of
 from classmark.workbench.deciding.decide import undo_for
 from classmark.workbench.deciding.together import (
     AT_ONCE,
@@ -22,6 +27,7 @@ from classmark.workbench.deciding.together import (
     category_named,
     label_all,
 )
+from classmark.workbench.files.exporting import CHOSEN, download_chosen
 from classmark.workbench.search.clicks import log_click
 from classmark.workbench.search.desk_search import (
     DEEPEST,
@@ -49,8 +55,8 @@ Short = Annotated[str, Field(max_length=100, pattern=fields.NO_NUL)]
 FormText = Annotated[str, Form()]
 FILTERS = ("category", "show", "since", "until", "field")
 SHOW_WORDS: dict[Shows, str] = {
-    "all": "decided or not", "decided": "decided", "undecided": "not decided",
-    "aside": "set aside",
+    "all": N_("all"), "decided": N_("decided"), "undecided": N_("undecided"),
+    "aside": N_("postponed"),
 }  # fmt: skip
 
 
@@ -104,10 +110,10 @@ class SearchAddress(BaseModel):
         values = self.model_dump(exclude_defaults=True)
         return {name: str(value) for name, value in values.items()}
 
-    def at(self, **changes: object) -> str:
+    def at(self, path: str = "/search", **changes: object) -> str:
         """The address of this search with some of it changed, on its first page."""
         changed = self.model_copy(update={"page": 1, **changes})
-        return address("/search", **changed.chosen)
+        return address(path, **changed.chosen)
 
 
 @pages.get("")
@@ -121,19 +127,33 @@ def search_page(
     standing = search_state(me.desk)
     if query.q.strip() and standing.ready:
         try:
+            if query.category:
+                category = category_named(me.desk, query.category)
+                query = query.model_copy(update={"category": category})
             hits = search_desk(me.desk, query.q, query.as_options(), me.name)
         except Mistake as mistake:
             wrong = str(mistake)
     named = me.desk.categories.get(query.category)
+    opening = partial(warm_index, me.desk)
     return page(
-        me, HERE, "search.html", title=query.q or HERE, query=query, hits=hits,
+        me, HERE, "search.html", title=query.q or _(HERE), query=query, hits=hits,
         wrong=wrong, standing=standing, models=MODELS, deepest=DEEPEST,
-        feedbacks=FEEDBACK, shows=SHOW_WORDS, labelled=labelled,
+        feedbacks=FEEDBACK, shows=SHOW_WORDS, labelled=labelled, endings=CHOSEN,
         category_name=query.category if named is None else named.name,
+        category_path=path_of(me.desk, query.category),
         job=None if job is None or job.state == DONE else job,
         status_code=400 if wrong else 200,
-        background=None if query.q else BackgroundTask(warm_index, me.desk),
+        background=None if query.q else BackgroundTask(warm, opening),
     )  # fmt: skip
+
+
+@pages.get("/documents{ending}")
+def chosen_file(
+    me: Reader, ending: str, query: Annotated[SearchAddress, Query()]
+) -> FileResponse:
+    """All documents that the query describes and the filters leave, as a file."""
+    ids = all_answers(me.desk, query.q, query.filters())
+    return fields.sent_once(*download_chosen(me.desk, ids, ending))
 
 
 class LabelForm(BaseModel):
@@ -152,9 +172,8 @@ def label_form(me: Classifier, form: Annotated[LabelForm, Form()]) -> RedirectRe
     if form.everything:
         ids = all_answers(me.desk, query.q, query.filters(), AT_ONCE)
     done = label_all(me.desk, ids, category_named(me.desk, form.label), me.name)
-    more = f", {done.had} had it" if done.had else ""
-    saved = f"{done.name}: {done.labelled} labelled{more}"
-    return redirect("/search", **query.chosen, labelled=str(done.number), saved=saved)
+    number, notice = str(done.number), labelling_notice(done)
+    return redirect("/search", **query.chosen, labelled=number, saved=notice)
 
 
 @pages.post("/undo")
@@ -166,7 +185,7 @@ def undo_form(
     """Take back what labelled many documents at once."""
     saved = undo_for(me.desk, me.name, number)
     query = _search_at(back)
-    return redirect("/search", **query.chosen, saved=f"taken back: {saved.said}")
+    return redirect("/search", **query.chosen, saved=words_of("undo", saved))
 
 
 def _search_at(back: str) -> SearchAddress:
@@ -175,7 +194,7 @@ def _search_at(back: str) -> SearchAddress:
     try:
         return SearchAddress.model_validate(values)
     except ValidationError as error:
-        raise Mistake("the list's address cannot be read: search again") from error
+        raise refusal("the list's address cannot be read: search again") from error
 
 
 @pages.get("/jobs")
@@ -183,7 +202,7 @@ def job_part(me: Reader) -> HTMLResponse:
     """How far the indexing is: a piece of the page."""
     job = me.desk.jobs.last(JOB)
     if job is None:
-        raise Mistake("nothing was indexed since the server began: load the page again")
+        raise refusal("nothing has been indexed since the start: reload the page")
     return fragment("search_job.html", job=job)
 
 
@@ -292,8 +311,8 @@ class Hits(fields.CallAnswer, of=SearchResults):
 def search(me: Reader, body: SearchBody) -> SearchResults:
     """Search the documents, best first."""
     options = QueryOptions(
-        body.model, _typed(body.parameters), body.top, body.feedback, body.prior,
-        weights=_typed(body.weights), ranker=body.ranker,
+        body.model, fields.typed(body.parameters), body.top, body.feedback, body.prior,
+        weights=fields.typed(body.weights), ranker=body.ranker,
         hybrid=body.hybrid, page=body.page,
         filters=SearchFilters(
             body.category, body.show, body.since, body.until, body.field
@@ -333,7 +352,3 @@ def click(me: Reader, body: ClickBody) -> None:
 def standing(me: Reader) -> SearchState:
     """How searching stands."""
     return search_state(me.desk)
-
-
-def _typed(values: Mapping[str, float | str]) -> list[str]:
-    return [f"{name}={value}" for name, value in values.items()]

@@ -11,27 +11,34 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 from pydantic import BeforeValidator, Field
 
 from classmark import __version__
-from classmark.problems import Mistake
+from classmark.language import N_, _
+from classmark.problems import refusal
 from classmark.web import fields
 from classmark.web.guard.auth import Admin, Classifier, Reader
 from classmark.web.guard.errors import or_missing
-from classmark.web.render import THEMES, fragment, page, redirect, with_cookie
+from classmark.web.render import fragment, page, redirect
 from classmark.workbench.project import info
-from classmark.workbench.settings import SECTIONS
 from classmark.workbench.settings_form import (
     FormField,
     advanced_fields,
     everyday_fields,
     form_fields,
 )
-from classmark.workbench.settings_words import LABELS
+from classmark.workbench.settings_words import LABELS, SECTIONS, info_in_words
 from classmark.workbench.team.jobs import WORKS, Job, start_work
 
 pages = APIRouter(prefix="/settings")
 api = fields.calls("project")
 work_api = fields.calls("work")
 
-IN_FOLDER = "store.sqlite, in the project's folder"
+FACTS = (  # names of facts that the page Model and jobs shows
+    N_("name"), N_("directory"), N_("store"), N_("documents"), N_("categories"),
+    N_("labelled documents"), N_("labels"), N_("preferences"),
+    N_("judgments in the log"), N_("analyzer"), N_("weighting"), N_("learner"),
+    N_("strategy"), N_("meaning"), N_("model in service"), N_("its learner"),
+    N_("its strategy"), N_("its vectors"), N_("its base"),
+)  # fmt: skip
+IN_FOLDER = N_("store.sqlite, in the project's folder")
 
 
 @pages.get("")
@@ -43,7 +50,7 @@ def settings_page(me: Reader) -> HTMLResponse:
     return page(
         me, "Settings", "settings.html", part="project", groups=groups, says=SECTIONS,
         everyday=everyday_fields(settings),
-        store=settings.store.url or IN_FOLDER,
+        store=settings.store.url or _(IN_FOLDER),
     )  # fmt: skip
 
 
@@ -52,17 +59,17 @@ async def change_form(me: Admin) -> Response:
     """Change the settings that differ."""
     values = {name: str(value) for name, value in (await me.request.form()).items()}
     names = await run_in_threadpool(me.desk.change_settings, values, me.name)
-    changed = ", ".join(LABELS.get(name, name) for name in names)
-    changed = f"saved: {changed}" if names else "nothing to change"
+    changed = ", ".join(_(LABELS.get(name, name)) for name in names)
+    changed = _("saved: %(names)s", names=changed) if names else _("no changes")
     return redirect("/settings", saved=changed)
 
 
 @pages.get("/model")
 def model_page(me: Reader) -> HTMLResponse:
     """Show the model in service, and the jobs."""
-    rows = info(me.desk).rows
     return page(
-        me, "Settings", "settings_model.html", part="model", rows=rows, works=WORKS,
+        me, "Settings", "settings_model.html", part="model", works=WORKS,
+        rows=me.desk.once(info).rows, in_words=info_in_words,
         jobs=list(me.desk.jobs)[::-1],
     )  # fmt: skip
 
@@ -71,30 +78,13 @@ def model_page(me: Reader) -> HTMLResponse:
 def start_form(me: Admin, work: Annotated[str, Form()]) -> Response:
     """Begin some long work."""
     job = start_work(me.desk, work, me.name)
-    return redirect("/settings/model", saved=f"{job.name} has begun")
+    return redirect("/settings/model", saved=_("%(job)s: started", job=job.words))
 
 
 @pages.get("/jobs")
 def jobs_part(me: Reader) -> HTMLResponse:
     """The jobs, as a piece of the page."""
     return fragment("settings_jobs.html", jobs=list(me.desk.jobs)[::-1])
-
-
-@pages.get("/me")
-def own_page(me: Reader) -> HTMLResponse:
-    """Show what is one's own: look, keys, password."""
-    return page(
-        me, "Settings", "settings_me.html", part="me", themes=THEMES,
-        user=me.request.state.user,
-    )  # fmt: skip
-
-
-@pages.post("/theme")
-def theme_form(me: Reader, theme: Annotated[str, Form()]) -> Response:
-    """Choose light, dark or the system's."""
-    if theme not in THEMES:
-        raise Mistake(f"theme is {theme!r}: use {', '.join(THEMES)}")
-    return with_cookie(redirect("/settings/me"), me.request, "theme", theme, days=365)
 
 
 SettingText = Annotated[str, Field(max_length=500, pattern=fields.NO_NUL)]
@@ -133,7 +123,11 @@ def change_settings(me: Admin, body: SettingsBody) -> Any:
     """Change settings: all that are given, or none."""
     names = sorted(each.name for each in read_settings(me)["settings"])
     if unknown := sorted(body.settings.keys() - set(names)):
-        raise Mistake(f"{unknown[0]!r} is no setting: use {', '.join(names)}")
+        raise refusal(
+            "%(unknown)r is no setting: use %(names)s",
+            unknown=unknown[0],
+            names=", ".join(names),
+        )
     return {"changed": me.desk.change_settings(body.settings, me.name)}
 
 
@@ -199,6 +193,8 @@ def described(app: FastAPI) -> dict[str, Any]:
         routes=app.routes,
         tags=[{"name": "annif", "description": "Annif's calls, in its shapes"}],
     )
+    if app.state.prefix:
+        description["servers"] = [{"url": app.state.prefix}]
     for by_method in description["paths"].values():
         for call in by_method.values():
             call["responses"].pop("422", None)

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Form
 from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import BaseModel, Field
 
+from classmark.language import _, ngettext
 from classmark.web.guard.auth import Admin, Caller, Reader
 from classmark.web.render import page, redirect
 from classmark.workbench.categories.outline import (
@@ -43,7 +44,9 @@ def paste_form(
 ) -> RedirectResponse:
     """Make documents of pasted text."""
     count = paste_documents(me.desk, text, me.name, by_line=between == "line")
-    return redirect("/start", saved=f"added {count:,} documents")
+    return redirect(
+        "/start", saved=ngettext("%(n)s document added", "%(n)s documents added", count)
+    )
 
 
 @pages.post("/categories")
@@ -60,13 +63,14 @@ def add_form(me: Admin, form: Annotated[OutlineForm, Form()]) -> RedirectRespons
     if form.id:
         lines = with_ids(lines, [id_.strip() for id_ in form.id])
     add_outline(me.desk, lines, me.name)
-    return redirect("/start", saved=f"added {len(lines):,} categories")
+    saved = ngettext("%(n)s category added", "%(n)s categories added", len(lines))
+    return redirect("/start", saved=saved)
 
 
 def _shown(me: Caller, **values: object) -> HTMLResponse:
     desk = me.desk
     return page(
-        me, "Decide", "start.html", title="Start", documents=len(desk.state.ids),
+        me, "Decide", "start.html", title=_("Start"), documents=len(desk.state.ids),
         categories=len(desk.categories), decided=len(desk.state.labels),
         **{"lines": (), "outline": "", **values},
     )  # fmt: skip

@@ -11,9 +11,11 @@ from fastapi import APIRouter, Form, Query
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from pydantic import BaseModel, Field
 
-from classmark.problems import DamagedFolder, Mistake
+from classmark.language import N_, _
+from classmark.problems import DamagedFolder, Mistake, refusal
 from classmark.taxonomy.tree import Category
 from classmark.web import fields
+from classmark.web.decide import words_of
 from classmark.web.guard.auth import Admin, Caller, Reader
 from classmark.web.render import fragment, page, redirect, with_cookie
 from classmark.web.reports import PRUNE, REPORT, proposed_below, work_of
@@ -27,10 +29,11 @@ from classmark.workbench.categories.browse import (
     tree_to,
 )
 from classmark.workbench.categories.edit import TaxonomyChange, carry_out, foresee
-from classmark.workbench.categories.find import find_categories
+from classmark.workbench.categories.find import find_categories, path_of
 from classmark.workbench.categories.outline import (
     add_named,
     add_outline,
+    id_of_name,
     parents_of_new,
     read_outline,
 )
@@ -41,6 +44,23 @@ from classmark.workbench.project import Project
 from classmark.workbench.results import Logged
 from classmark.workbench.team.desk import Desk
 
+ACTS = {
+    "add": N_("Add"),
+    "rename": N_("Rename"),
+    "move": N_("Move"),
+    "merge": N_("Merge"),
+    "split": N_("Split"),
+    "retire": N_("Retire"),
+}
+DONE = {
+    "add": N_("added: %(name)s"),
+    "rename": N_("renamed: %(name)s"),
+    "move": N_("moved: %(name)s"),
+    "merge": N_("merged into: %(name)s"),
+    "split": N_("split off: %(name)s"),
+    "retire": N_("retired: %(name)s"),
+    "describe": N_("saved: %(name)s"),
+}
 pages = APIRouter()
 api = fields.calls("categories")
 
@@ -134,30 +154,37 @@ def _order(me: Caller) -> TreeOrder:
 def preview_page(me: Admin, query: Annotated[ChangeFields, Query()]) -> HTMLResponse:
     """What a change would do, and the button that does it."""
     try:
-        query = _with_target(me.desk, query)
+        query = _completed(me.desk, query)
         change = query.change
         sentences = foresee(me.desk, change)
     except Mistake as mistake:
         return _refused(me, query, mistake)
     return page(
-        me, "Taxonomy", "taxonomy_preview.html", title=f"{change.act.title()}?",
+        me, "Taxonomy", "taxonomy_preview.html", title=f"{_(ACTS[change.act])}?",
         change=change, sentences=sentences,
     )  # fmt: skip
 
 
-def _with_target(desk: Desk, tried: ChangeFields) -> ChangeFields:
-    """Where a name was typed and nothing chosen, the one category of that name."""
-    if tried.to or not tried.to_name.strip():
-        return tried
-    return tried.model_copy(update={"to": named(desk, tried.to_name.strip())})
+def _completed(desk: Desk, tried: ChangeFields) -> ChangeFields:
+    """With the category that a typed name or path means, and an id for a new one."""
+    update = {}
+    if not tried.to and (typed := tried.to_name.strip()):
+        update["to"] = named(desk, typed)
+    label = tried.label.strip()
+    if tried.act in ("add", "split") and label and not tried.new.strip():
+        parents = desk.tree.parents(tried.category) if tried.act == "split" else ()
+        above = tried.category if tried.act == "add" else "".join(parents[:1])
+        update["new"] = id_of_name(label, above or None, desk.categories)
+    return tried.model_copy(update=update)
 
 
 @pages.post("/taxonomy/change")
 @pages.post("/taxonomy/describe")
 def change_form(me: Admin, form: Annotated[ChangeFields, Form()]) -> Response:
     """Change the taxonomy, or say anew what belongs to a category."""
-    change = form.change
     try:
+        form = _completed(me.desk, form)
+        change = form.change
         logged = me.desk.write(lambda project: carry_out(project, change, me.name))
     except DamagedFolder:
         raise
@@ -165,7 +192,8 @@ def change_form(me: Admin, form: Annotated[ChangeFields, Form()]) -> Response:
         return _refused(me, form, mistake)
     new = change.id if change.act in ("add", "split", "rename") else ""
     at = change.to if change.act == "merge" else new
-    return _onward(at or change.category, logged.said, logged.numbers[0])
+    at = at or change.category
+    return _onward(at, _(DONE[change.act], name=at), logged.numbers[0])
 
 
 @pages.post("/taxonomy/new")
@@ -188,7 +216,8 @@ def undo_form(
         raise
     except Mistake as mistake:
         return _refused(me, ChangeFields(act="undo", category=at), mistake)
-    return _onward(at if at in me.desk.categories else "", saved.said)
+    at = at if at in me.desk.categories else ""
+    return _onward(at, words_of("undo", saved))
 
 
 @pages.post("/taxonomy/accept")
@@ -207,7 +236,7 @@ def accept_form(
         raise
     except Mistake as mistake:
         return _refused(me, ChangeFields(act="accept", category=category), mistake)
-    return _onward(category, logged.said, logged.numbers[0])
+    return _onward(category, _("saved"), logged.numbers[0])
 
 
 @pages.get("/taxonomy/{category:path}")
@@ -222,9 +251,9 @@ def _shown(me: Caller, at: str, **values: Any) -> HTMLResponse:
     values = {"undo": "", "tried": ChangeFields(act=""), "wrong": "", **values}
     return page(
         me, "Taxonomy", "taxonomy.html",
-        title="Taxonomy" if node is None else node.twig.category.name,
+        title=_("Taxonomy") if node is None else node.twig.category.name,
         level=tree_to(me.desk, at or None, order), node=node, at=at, order=order.by,
-        orders=ORDERS,
+        orders=ORDERS, target_path=path_of(me.desk, values["tried"].to),
         whole=None if at else overview(me.desk), **proposed_below(me.desk, at),
         works=[] if at else [work_of(me.desk, name) for name in (REPORT, PRUNE)],
         **values,
@@ -238,8 +267,7 @@ def _refused(me: Caller, tried: ChangeFields, mistake: Mistake) -> HTMLResponse:
 
 
 def _onward(at: str, message: str, number: int = 0) -> RedirectResponse:
-    saved = message and f"saved: {message}"
-    return redirect("/taxonomy", at=at, saved=saved, undo=str(number or ""))
+    return redirect("/taxonomy", at=at, saved=message, undo=str(number or ""))
 
 
 class CategoryAnswer(fields.CallAnswer):
@@ -456,7 +484,10 @@ def change(me: Admin, category: fields.InPath, body: CategoryChange) -> Logged:
     """Rename a category, or say anew what belongs there, or both: an act each."""
     fields.category_named(me.desk, category)
     if not body.model_fields_set:
-        raise Mistake(f"nothing is said of {category}: give a label, a note or an id")
+        raise refusal(
+            "no change to %(category)s was sent: give a label, a note or an id",
+            category=category,
+        )
     return _written(me, body.carry_out, category)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from time import monotonic
+from time import time
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Form, Path, Query
 from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import Field
 
+from classmark.language import _, ngettext
 from classmark.web import fields
 from classmark.web.guard.auth import Admin, Caller, Classifier, Reader
 from classmark.web.guard.errors import or_missing
@@ -41,7 +42,7 @@ class GiveForm(FilterFields):
 def work_page(me: Reader) -> HTMLResponse:
     """The work that is given, and how far it is."""
     items = work.work_items(me.desk, None if me.may("admin") else me.name)
-    return page(me, "Inbox", "team_work.html", title="Assigned work", items=items)
+    return page(me, "Inbox", "team_work.html", title=_("Assigned work"), items=items)
 
 
 @pages.post("/work")
@@ -49,11 +50,18 @@ def give_form(me: Admin, form: Annotated[GiveForm, Form()]) -> RedirectResponse:
     """Give somebody a branch, or the first documents that the filters leave."""
     filters = form.filters
     if form.count is None and set(filters.chosen) == {"branch"}:
-        work.give(me.desk, form.to, me.name, branch=form.branch, note=form.note)
+        had = work.give(me.desk, form.to, me.name, branch=form.branch, note=form.note)
     else:
         ids = documents_in(me.desk, form.order, filters)[: form.count or work.MOST]
-        work.give(me.desk, form.to, me.name, documents=ids, note=form.note)
-    return redirect("/work", saved=f"assigned to {form.to}")
+        had = work.give(me.desk, form.to, me.name, documents=ids, note=form.note)
+    saved = _("assigned to %(name)s", name=form.to)
+    if had:
+        saved += ngettext(
+            "; %(n)s document was theirs already",
+            "; %(n)s documents were theirs already",
+            had,
+        )
+    return redirect("/work", saved=saved)
 
 
 @pages.post("/work/withdraw")
@@ -62,7 +70,7 @@ def withdraw_form(
 ) -> RedirectResponse:
     """Take work back."""
     work.withdraw(me.desk, number, me.name)
-    return redirect("/work", saved="withdrawn")
+    return redirect("/work", saved=_("withdrawn"))
 
 
 @pages.post("/work/begin")
@@ -80,7 +88,7 @@ def mentions_page(me: Reader) -> HTMLResponse:
     listed = mentioning.mentions(me.desk, me.name)
     mentioning.mark_seen(me.desk, me.name)
     return page(
-        me, "Inbox", "team_mentions.html", title="Comments for you", mentions=listed,
+        me, "Inbox", "team_mentions.html", title=_("Comments for you"), mentions=listed,
         unseen=0,
     )  # fmt: skip
 
@@ -89,7 +97,7 @@ def mentions_page(me: Reader) -> HTMLResponse:
 def session_page(me: Reader) -> HTMLResponse:
     """What one has done since one came in."""
     return page(
-        me, "Progress", "team_session.html", title="Your session",
+        me, "Progress", "team_session.html", title=_("Your session"),
         session=_summary(me), work_left=work.work_items(me.desk, me.name),
     )  # fmt: skip
 
@@ -99,7 +107,7 @@ def _summary(me: Caller) -> SessionSummary:
     state, began = me.request.app.state, timedelta(days=1)
     session = state.sessions.find(me.request.state.session or "")
     if session is not None:
-        began = timedelta(seconds=monotonic() - session.began)
+        began = timedelta(seconds=time() - session.began)
     since = datetime.now(UTC) - began
     return summary(me.desk, me.name, since.isoformat(timespec="milliseconds"))
 
@@ -126,7 +134,7 @@ def remove_webhook_form(
 ) -> RedirectResponse:
     """Tell an address nothing any more."""
     me.desk.webhooks.remove(id_)
-    return redirect("/settings/webhooks", saved="webhook removed")
+    return redirect("/settings/webhooks", saved=_("webhook removed"))
 
 
 @settings_pages.post("/test")
@@ -135,7 +143,7 @@ def test_webhook_form(
 ) -> RedirectResponse:
     """Send a test message."""
     me.desk.webhooks.test(id_)
-    return redirect("/settings/webhooks", saved="a test message is on its way")
+    return redirect("/settings/webhooks", saved=_("test message sent"))
 
 
 def _webhooks(me: Caller, made: webhooks.Webhook | None = None) -> HTMLResponse:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from importlib import import_module
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from classmark.arrays import Array, Floats, Rows, beside, rows_from
+from classmark.corpus.documents import TokenNumbers
 from classmark.corpus.runs import CharacterRuns
 from classmark.estimator import Estimator
 from classmark.meaning.sources import (
@@ -24,6 +27,8 @@ from classmark.meaning.sources import (
 from classmark.problems import Mistake
 from classmark.text import Analyzer
 
+OUTPUTS = ("default", "pandas", "polars")
+DENSE = 1 << 28  # cells of a dense data frame: 1 GiB
 AUTO = "auto"  # the weight that is chosen where there is something to rank
 COLUMN = "meaning["  # what the names of its columns begin with; no word does
 RESERVED = "\0"  # begins terms that no analyzer makes
@@ -108,21 +113,67 @@ class MeaningBlock:
         )
 
 
-class WithMeaning(Estimator):
+class WithMeaning(Estimator, ABC):
     """What vectorizers have in common whose rows may have meaning beside words.
 
     meaning, meaning_weight : the parameters;  meaning_ : the part beside the words,
     None for words alone.
     """
 
+    _kind: ClassVar[str | None] = "transformer"
+    _takes_text: ClassVar[bool] = True
+
     _unsaved: ClassVar[frozenset[str]] = frozenset({"meaning", "meaning_weight"})
 
     analyzer_: Analyzer
     characters: int
+    ngram_range: tuple[int, int]
     meaning: TextEncoder | None
     meaning_weight: float | str | None
     meaning_: MeaningBlock | None = None
     vocabulary_: Any
+    _memory: TokenNumbers | None = None
+
+    _sklearn_output_config: ClassVar[dict[str, str]] = {"transform": "default"}
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Choose what ``transform`` returns, as scikit-learn's transformers can.
+
+        transform : "default" for a sparse matrix; "pandas" for a data frame whose
+        columns are sparse, "polars" for a dense one; None: as it was.
+        """
+        if transform not in (None, *OUTPUTS):
+            raise Mistake(f"transform is {transform!r}: use {', '.join(OUTPUTS)}")
+        if transform is not None:
+            self._sklearn_output_config = {"transform": transform}  # type: ignore[misc]
+        return self
+
+    @abstractmethod
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """The name of each column."""
+
+    def _as_chosen(self, rows: Rows, texts: Any) -> Any:
+        """The rows as ``set_output`` has chosen; texts : may have an index."""
+        chosen, matrix = self._sklearn_output_config["transform"], rows.to_scipy()
+        if chosen == "default":
+            return matrix
+        try:
+            frames: Any = import_module(chosen)
+        except ImportError as problem:
+            raise Mistake(
+                f"set_output(transform={chosen!r}) needs {chosen}: pip install {chosen}"
+            ) from problem
+        names = self.get_feature_names_out()
+        if chosen == "pandas":
+            index = getattr(texts, "index", None) if hasattr(texts, "iloc") else None
+            make = frames.DataFrame.sparse.from_spmatrix
+            return make(matrix, index=index, columns=names)
+        if (cells := len(rows) * rows.width) > DENSE:
+            raise Mistake(
+                f"a polars data frame is dense and would have {cells:,} cells: use "
+                "'pandas', whose columns can be sparse, or 'default'"
+            )
+        return frames.DataFrame(matrix.toarray(), schema=names.tolist())
 
     @property
     def meaning_columns(self) -> slice:
@@ -141,14 +192,36 @@ class WithMeaning(Estimator):
         return self._reader(self.analyzer_)
 
     def _reader(self, analyzer: Analyzer) -> Analyzer | CharacterRuns:
-        """An analyzer, with runs of characters beside the words where there are any."""
-        return CharacterRuns(analyzer, self.characters) if self.characters else analyzer
+        """An analyzer, with runs beside the words where there are any."""
+        most = int(self.ngram_range[1])
+        if not self.characters and most == 1:
+            return analyzer
+        return CharacterRuns(analyzer, self.characters, most)
+
+    @property
+    def _tokens(self) -> TokenNumbers:
+        """The terms of tokens that texts have had before."""
+        tokens, analysis = self._memory, self._analysis
+        if (
+            tokens is None
+            or tokens.vocabulary is not self.vocabulary_
+            or tokens.analysis != analysis
+        ):
+            self._memory = tokens = TokenNumbers(analysis, self.vocabulary_)
+        return tokens
+
+    @property
+    def runs_(self) -> CharacterRuns | None:
+        """What is read beside words; None for words alone."""
+        reader = self._analysis
+        return reader if isinstance(reader, CharacterRuns) else None
 
     @classmethod
     def _saved_parameters(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
         """The parameters among settings; in old files some are missing."""
         defaults = cls._defaults().items()
-        return {n: settings.get(n, d) for n, d in defaults if n not in cls._unsaved}
+        saved = {n: settings.get(n, d) for n, d in defaults if n not in cls._unsaved}
+        return saved | {"ngram_range": tuple(saved["ngram_range"])}
 
     def use_meaning(self, meaning: TextEncoder | None) -> None:
         """Make vectors by this source, after ``from_arrays``; refuse another's."""

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import Array, Floats, Ints, Rows, stack
-from classmark.corpus.counting import Statistics, checked
+from classmark.corpus.counting import Statistics, checked, texts_in
 from classmark.corpus.documents import GrowingVocabulary
-from classmark.corpus.runs import scale_of, shown
+from classmark.corpus.runs import scale_of
 from classmark.problems import Mistake
-from classmark.weighting.dense import RESERVED, MeaningBlock
+from classmark.weighting.dense import MeaningBlock
 from classmark.weighting.vectorizer import (
     FREQUENCIES,
     IN_FORCE,
@@ -112,7 +112,7 @@ class LiveVectorizer(FixedVectorizer):
     def partial_fit(self, texts: Iterable[str]) -> Rows:
         """Learn texts one after the other (held in memory meanwhile); return rows."""
         self._ready()
-        listed = list(checked(texts))
+        listed = list(checked(texts_in(texts)))
         dense = self._dense(listed)  # first: where the source fails, nothing is learned
         words = stack([self._absorbed(block) for block in self._counted(listed)])
         return self._beside(words, dense)
@@ -187,14 +187,10 @@ class LiveVectorizer(FixedVectorizer):
             float(statistics.collection_frequency @ change) / max(statistics.tokens, 1),
         )
 
-    def get_feature_names_out(self) -> NDArray[np.object_]:
-        """Return the terms in the order they came: the name of each column.
-
-        Those of meaning are meaning[0] and so on, as in ``Vectorizer``.
-        """
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Return the terms in the order they came: the name of each column."""
         self._ready()
-        names = (term.removeprefix(RESERVED) for term in self.vocabulary_.number)
-        return np.array([shown(name) for name in names], dtype=object)
+        return super().get_feature_names_out(input_features)
 
     def to_arrays(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """Return the terms and statistics as arrays, and the settings, fit for JSON."""
@@ -210,6 +206,7 @@ class LiveVectorizer(FixedVectorizer):
             self.meaning_ = block
         while len(self.vocabulary_) > self._filled:
             self.vocabulary_.number.popitem()
+            self._memory = None  # it knew the number
 
     def _absorbed(self, counts: Rows) -> Rows:
         filled, before, width = self._filled, self._counter["documents"], counts.width

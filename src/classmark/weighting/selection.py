@@ -18,7 +18,7 @@ def rocchio_weights(
     inside: Array,
     total: Array,
     n_inside: ArrayLike,
-    n: int,
+    n: float,
     beta: float = 16.0,
     gamma: float = 4.0,
 ) -> Floats:

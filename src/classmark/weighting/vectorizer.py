@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,9 @@ from classmark.corpus.counting import (
     checked,
     count,
     count_blocks,
+    peek,
     statistics,
+    texts_in,
 )
 from classmark.corpus.documents import GrowingVocabulary, Vocabulary
 from classmark.corpus.runs import (
@@ -267,6 +269,10 @@ def _per_row(values: Floats, starts: Ints) -> Floats:
     return np.repeat(values, np.diff(starts))
 
 
+#: What is shown to help on average, and what new projects are set up with.
+USUAL: dict[str, Any] = {"weighting": "log-tfidf", "characters": 4, "first_line": 2}
+
+
 @parameters()
 class Vectorizer(WithMeaning):
     """Texts become rows of weights, one column per term.
@@ -290,6 +296,8 @@ class Vectorizer(WithMeaning):
         half as much as words.
     first_line : how often the first line of a text counts, where there are more: 2
         helps on average, since titles stand there.
+    ngram_range : (1, n), terms of up to n words that follow each other, as "queen bee",
+        once stop words are left out.
 
     After ``fit``: ``vocabulary_``, ``analyzer_``, and ``statistics_`` of the training
     documents, which all weightings use; ``meaning_``, the part beside the words.
@@ -300,9 +308,6 @@ class Vectorizer(WithMeaning):
     >>> vectorizer.get_feature_names_out().tolist()
     ['bee', 'hive', 'two']
     """
-
-    _kind: ClassVar[str | None] = "transformer"
-    _takes_text: ClassVar[bool] = True
 
     analyzer: Analyzer | str | None = None
     weighting: str = "tfidf"
@@ -315,8 +320,14 @@ class Vectorizer(WithMeaning):
     meaning_weight: float | str | None = AUTO
     characters: int = 0
     first_line: int = 1
+    ngram_range: tuple[int, int] = (1, 1)
     meaning_: MeaningBlock | None = None
     is_closed_: bool = False
+
+    @classmethod
+    def usual(cls, **params: Any) -> Self:
+        """That of a new project (``classmark init``); params : what is to differ."""
+        return cls(**USUAL | params)
 
     def fit(self, texts: Iterable[str], y: Any = None) -> Self:  # noqa: ARG002 - Pipeline
         """Learn the vocabulary and the statistics of the training documents."""
@@ -330,19 +341,25 @@ class Vectorizer(WithMeaning):
         texts = self._several(texts)
         words = self._weighted(self._learn(texts))
         dense = self._learn_meaning(texts)
-        return self._beside(words, dense).to_scipy()
+        matrix: Csr = self._as_chosen(self._beside(words, dense), texts)
+        return matrix
 
     def transform(self, texts: Iterable[str]) -> Csr:
         """Return the weighted rows of texts; unknown terms are left out."""
-        return self.rows(texts).to_scipy()
+        matrix: Csr = self._as_chosen(self.rows(texts), texts)
+        return matrix
 
     def rows(self, texts: Iterable[str]) -> Rows:
         """Return what ``transform`` does, as ``Rows``."""
         self._require_fitted()
         texts = self._several(texts)
         read = first_line_again(texts, self.first_line)
-        words = self._weighted(count(read, self._analysis, self.vocabulary_).rows)
-        return self._beside(words, self._dense(texts))
+        few, stream = peek(checked(read))
+        if few is None:
+            counts = count(stream, self._analysis, self.vocabulary_).rows
+        else:
+            counts = self._tokens.rows(few)
+        return self._beside(self._weighted(counts), self._dense(texts))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002 - Pipeline
         """Return the terms, sorted, then meaning[0] and so on: the columns' names.
@@ -390,7 +407,7 @@ class Vectorizer(WithMeaning):
 
     def _learn(self, texts: Iterable[str]) -> Rows:
         require_weighting(self.weighting, self.norm, self.slope)
-        require_reading(self.characters, self.first_line)
+        require_reading(self.characters, self.first_line, self.ngram_range)
         analyzer = analyzer_from(self.analyzer)
         read = first_line_again(texts, self.first_line)
         counted = count(read, self._reader(analyzer))
@@ -442,6 +459,7 @@ class Vectorizer(WithMeaning):
 
     def _several(self, texts: Iterable[str]) -> Iterable[str]:
         """Texts that can be read twice, where words are not all that is read."""
+        texts = texts_in(texts)
         return texts if self.meaning is None and self.meaning_ is None else list(texts)
 
     def _learn_meaning(self, texts: Iterable[str]) -> Rows | None:
@@ -482,6 +500,7 @@ class FixedVectorizer(WithMeaning):
     meaning_weight: float | None = None
     characters: int = 0
     first_line: int = 1
+    ngram_range: tuple[int, int] = (1, 1)
 
     @classmethod
     def from_arrays(
@@ -509,14 +528,23 @@ class FixedVectorizer(WithMeaning):
 
     def rows(self, texts: Iterable[str]) -> Rows:
         """Weigh texts without learning from them; unknown terms are left out."""
-        listed = list(checked(texts))
+        listed = list(checked(texts_in(texts)))
         blocks = self._counted(listed, learn=False)
         words = stack([self._weighted(block) for block in blocks])
         return self._beside(words, self._dense(listed))
 
     def transform(self, texts: Iterable[str]) -> Csr:
-        """Return what ``rows`` does, as a scipy matrix."""
-        return self.rows(texts).to_scipy()
+        """Return what ``rows`` does, as a scipy matrix, or as ``set_output`` says."""
+        matrix: Csr = self._as_chosen(self.rows(texts), texts)
+        return matrix
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002 - Pipeline
+        """Return the terms in the order they came: the name of each column.
+
+        Those of meaning are meaning[0] and so on, as in ``Vectorizer``.
+        """
+        names = (term.removeprefix(RESERVED) for term in self.vocabulary_.number)
+        return np.array([shown(name) for name in names], dtype=object)
 
     @property
     def _first_dense(self) -> int:
@@ -529,7 +557,7 @@ class FixedVectorizer(WithMeaning):
     ) -> None:
         """Begin with these terms and statistics; missing ones are 0."""
         require_weighting(self.weighting, self.norm, self.slope)
-        require_reading(self.characters, self.first_line)
+        require_reading(self.characters, self.first_line, self.ngram_range)
         self.analyzer_, self.vocabulary_ = analyzer_from(self.analyzer), vocabulary
         vocabulary.is_closed = counters.get("closed", False)
         self._filled = len(vocabulary)
@@ -543,9 +571,11 @@ class FixedVectorizer(WithMeaning):
 
     def _counted(self, texts: list[str], *, learn: bool = True) -> Iterator[Rows]:
         """Count texts; ``learn`` adds their terms."""
+        few, stream = peek(checked(first_line_again(texts, self.first_line)))
+        if few is not None:
+            return iter([self._tokens.rows(few, learn=learn)])
         vocabulary = self.vocabulary_ if learn else self.vocabulary_.closed()
-        read = first_line_again(texts, self.first_line)
-        return count_blocks(read, self._analysis, vocabulary)
+        return count_blocks(stream, self._analysis, vocabulary)
 
     def _weighted(self, counts: Rows) -> Rows:
         n, postings = (self._counter[name] for name in IN_FORCE[:2])

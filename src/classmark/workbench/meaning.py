@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from classmark.problems import Mistake, worded
+from classmark.language import N_, _, ngettext, whole
+from classmark.problems import Mistake, refusal, worded
 from classmark.storage import locked_file, write_whole
 from classmark.workbench.results import FACTS, Cell, Table, WorkResult
 from classmark.workbench.settings import MeaningSettings
@@ -28,17 +29,26 @@ from classmark.workbench.settings_form import as_text, with_form_values
 from classmark.workbench.store.log import whoami
 
 if TYPE_CHECKING:
-    from classmark.formats.records import Record
     from classmark.meaning.sources import MeaningSource
     from classmark.meaning.vector_file import ComputedVectors, VectorFile
+    from classmark.taxonomy.tree import Category
     from classmark.workbench.project import Project
     from classmark.workbench.team.desk import Desk
     from classmark.workbench.team.jobs import Job
 
 FOLDER, KEY, OWN = "meaning", "CLASSMARK_VECTORS_KEY", "own"
 JOB, COMPUTED = "vectors", "vectors computed"  # the job, and the event
-WORDS_ALONE = "words alone"
+WORDS_ALONE = N_("words alone")
+BY_SETTINGS = N_(
+    "Texts leave this machine: documents, pasted texts and search queries are sent to "
+    "%(host)s. To end this, choose another source of vectors; then %(remedy)s."
+)
+BY_MODEL = N_(
+    "Texts leave this machine: the model in use needs vectors from %(host)s, so the "
+    "texts that it classifies are sent there. To end this, %(remedy)s."
+)
 BLOCK = 1000  # documents looked at together
+OF_VECTORS = "digest", "numbers", "weight", "bytes"  # unknown until there are some
 COUNTED = "counted.json"  # beside the vectors: how many documents have one, and when
 TEXTS = """
 SELECT count(*), coalesce(max(number), 0),
@@ -63,8 +73,10 @@ def source_from(settings: MeaningSettings) -> MeaningSource:
     try:
         return _opened(settings)
     except (OSError, UnicodeError) as error:
-        raise Mistake(
-            f"meaning.model is {settings.model!r}: {error}: give the model's folder"
+        raise refusal(
+            "meaning.model is %(model)r: %(error)s: give the model's folder",
+            model=settings.model,
+            error=error,
         ) from error
 
 
@@ -91,9 +103,9 @@ def _opened(settings: MeaningSettings) -> MeaningSource:
             allow_remote=settings.allow_remote,
             key=os.environ.get(KEY),
         )
-    raise Mistake(
-        "the settings name no source of vectors: choose one "
-        f"{worded('(classmark meaning set SOURCE)')}"
+    raise refusal(
+        "no source of vectors is set: choose one %(remedy)s",
+        remedy=worded("(classmark meaning set SOURCE)"),
     )
 
 
@@ -109,9 +121,10 @@ def open_vectors(folder: Path, settings: MeaningSettings) -> VectorFile | None:
     place = vectors_folder(folder, settings)
     if settings.source == OWN:
         if not place.is_dir():
-            raise Mistake(
-                f"{folder} has no vectors of its own yet: "
-                f"{worded('import some (classmark meaning import FILE)')}"
+            raise refusal(
+                "%(folder)s has no vectors of its own yet: %(remedy)s",
+                folder=folder,
+                remedy=worded("import some (classmark meaning import FILE)"),
             )
         return VectorFile(place)
     return VectorFile(place, partial(source_from, settings))
@@ -119,6 +132,8 @@ def open_vectors(folder: Path, settings: MeaningSettings) -> VectorFile | None:
 
 def require_source(project: Project, settings: MeaningSettings) -> None:
     """Open what makes the vectors, to be sure; one's own may still be to come."""
+    if settings.remembered:
+        project.require_texts("meaning is computed from text")
     if settings.source != OWN:
         project.meaning(settings)
 
@@ -159,6 +174,17 @@ def change_source(project: Project, values: Mapping[str, str], who: str) -> list
     return project.change_settings(values, who)
 
 
+def description_of(category: Category) -> str:
+    r"""Name, scope note and other names of a category, one below the other.
+
+    >>> from classmark.taxonomy.tree import Category
+    >>> description_of(Category("q.bee", "Bees", synonyms=("apiculture",)))
+    'Bees\napiculture'
+    """
+    parts = (category.label, category.note, *category.synonyms)
+    return "\n".join(part for part in parts if part)
+
+
 def document_texts(project: Project) -> Iterator[list[tuple[str, str]]]:
     """Ids and texts of all documents, as they are learned from, some at a time."""
     from classmark.formats.records import Record
@@ -172,20 +198,24 @@ def require_computable(project: Project) -> VectorFile:
     """The vectors, or a refusal where nothing computes any."""
     vectors = project.meaning()
     if vectors is None:
-        raise Mistake(
-            f"{project.folder} has no source of vectors: choose one "
-            f"{worded('(classmark meaning set SOURCE)')}"
+        raise refusal(
+            "%(folder)s has no source of vectors: choose one %(remedy)s",
+            folder=project.folder,
+            remedy=worded("(classmark meaning set SOURCE)"),
         )
     if vectors.imported:
-        raise Mistake(
-            "your own vectors are not computed: "
-            f"{worded('import some (classmark meaning import FILE)')}"
+        raise refusal(
+            "your own vectors are not computed: %(remedy)s",
+            remedy=worded("import some (classmark meaning import FILE)"),
         )
     return vectors
 
 
 def compute(project: Project, who: str = "") -> ComputedVectors:
-    """Compute what is missing of the project's documents, also those that come."""
+    """Compute what is missing of the project's documents, also those that come.
+
+    And of what is said of its categories, which rankers along a tree read.
+    """
     from classmark.meaning.vector_file import ComputedVectors
 
     vectors = require_computable(project)
@@ -201,6 +231,8 @@ def compute(project: Project, who: str = "") -> ComputedVectors:
             missing += [t for t, stored in zip(texts, has, strict=True) if not stored]
             n_stored += sum(has)
         known = n_stored if known < 0 else known
+        of_categories = map(description_of, project.store.categories())
+        missing += [t for t in of_categories if t.strip() and t not in vectors]
         if missing:
             done = vectors.compute(missing, wait=True)
             new, seconds = new + done.new, seconds + done.seconds
@@ -230,8 +262,10 @@ def computed_after_import(project: Project) -> str:
     try:
         done = compute(project)
     except Mistake as problem:
-        raise Mistake(
-            f"the documents are imported, but their vectors are not computed: {problem}"
+        raise refusal(
+            "the documents are imported, but their vectors are not computed: "
+            "%(problem)s",
+            problem=problem,
         ) from problem
     return f"vectors computed: {done.new:,}, {done.rate:,.0f} a second"
 
@@ -265,7 +299,12 @@ def start_vectors(desk: Desk, who: str) -> Job:
 
 def _in_words(who: str, project: Project) -> WorkResult:
     done = compute(project, who)
-    said = f"{done.new:,} vectors computed, {done.rate:,.0f} a second"
+    said = ngettext(
+        "%(n)s vector computed, %(rate)s per second",
+        "%(n)s vectors computed, %(rate)s per second",
+        done.new,
+        rate=whole(done.rate),
+    )
     return WorkResult(said, done._asdict())
 
 
@@ -284,127 +323,33 @@ def require_vectors(
         return
     missing = [id_ for id_, has in zip(ids, vectors.has(texts), strict=True) if not has]
     if missing:
-        raise Mistake(
-            f"document {missing[0]!r} has no vector ({len(missing):,} of "
-            f"{len(ids):,} documents): "
-            f"{worded('import one (classmark meaning import FILE)')}"
+        raise refusal(
+            "document %(missing)r has no vector (%(n)s of %(n2)s documents): "
+            "%(remedy)s",
+            missing=missing[0],
+            n=whole(len(missing)),
+            n2=whole(len(ids)),
+            remedy=worded("import one (classmark meaning import FILE)"),
         )
-
-
-class OwnVectorsImport:
-    """Vectors that come with documents: stored, where the project's are users' own.
-
-    source : the name of the file.
-    """
-
-    def __init__(self, project: Project, source: str) -> None:
-        self.project, self.source = project, source
-        self.settings = project.settings.meaning
-        self.n_with = self.n_without = 0
-
-    def require_length(self, records: Iterable[Record]) -> None:
-        """Refuse vectors of another length than those here."""
-        if self.settings.source == OWN:
-            vectors = stored_vectors(self.project)
-            for record in records:
-                if record.vector and vectors is not None:
-                    self.require(record.id, len(record.vector), vectors.dimension)
-
-    def require(self, id_: str, length: int, dimension: int) -> None:
-        """Refuse a vector of another length."""
-        if length != dimension:
-            raise Mistake(
-                f"{self.source}, document {id_!r}: a vector of {length} numbers, those "
-                f"here have {dimension}: give the same model's, or choose another name "
-                f"for these {worded('(classmark meaning set own NAME)')}"
-            )
-
-    def add(self, records: Sequence[Record]) -> None:
-        """Store the vectors of some documents."""
-        self.require_length(records)
-        bringing = [record for record in records if record.vector]
-        self.n_with += len(bringing)
-        self.n_without += len(records) - len(bringing)
-        if bringing and self.settings.source == OWN:
-            texts = [self.project.text_of(record) for record in bringing]
-            ids = [record.id for record in bringing]
-            _add(self.project, ids, texts, [record.vector for record in bringing])
-
-    @property
-    def notes(self) -> list[str]:
-        """What is to be said of it."""
-        if self.settings.source == OWN and self.n_without:
-            remedy = worded("import some (classmark meaning import FILE)")
-            return [f"documents that came without a vector: {self.n_without}; {remedy}"]
-        if self.settings.source != OWN and self.n_with:
-            source = worded("(classmark meaning set own)")
-            return [f"their vectors were left out: choose the source own {source}"]
-        return []
-
-
-def _add(
-    project: Project, ids: Sequence[str], texts: Sequence[str], vectors: object
-) -> ComputedVectors:
-    import numpy as np
-
-    from classmark.meaning.sources import OWN as NAME
-    from classmark.meaning.vector_file import OtherVector, VectorFile
-
-    settings, table = project.settings.meaning, np.asarray(vectors, np.float32)
-    place = vectors_folder(project.folder, settings)
-    file = VectorFile.of_imported(place, table.shape[1], settings.model or NAME)
-    try:
-        return file.add(texts, table)
-    except OtherVector as problem:
-        raise Mistake(f"document {ids[problem.number]!r}: {problem}") from problem
-
-
-def import_vectors(project: Project, path: Path, who: str = "") -> Table:
-    """Take vectors of documents that are here: JSONL, Parquet, or .npy with .ids."""
-    from classmark.formats.vectors import read_vectors
-
-    settings = project.settings.meaning
-    if settings.source != OWN:
-        raise Mistake(
-            f"the source of vectors is {settings.source}: choose own "
-            f"{worded('(classmark meaning set own)')} to bring your own"
-        )
-    ids, vectors = read_vectors(path)
-    rows = {id_: row for row, id_ in enumerate(ids)}
-    texts = {
-        id_: text for block in document_texts(project) for id_, text in block
-        if id_ in rows
-    }  # fmt: skip
-    if unknown := [id_ for id_ in ids if id_ not in texts]:
-        raise Mistake(
-            f"{path}: there is no document {unknown[0]!r} in the project "
-            f"({len(unknown):,} of {len(ids):,}): import it first"
-        )
-    if (stored := stored_vectors(project)) is not None:
-        importing = OwnVectorsImport(project, str(path))
-        importing.require(ids[0], vectors.shape[1], stored.dimension)
-    done = _add(project, ids, [texts[id_] for id_ in ids], vectors)
-    facts = {"count": len(ids), "new": done.new}
-    project.store.note_event(
-        "vectors imported", who or whoami(), source=str(path), **facts
-    )
-    row: dict[str, Cell] = {"vectors": len(ids), "new": done.new}
-    return Table(f"Imported {path}", [row])
 
 
 def drop(project: Project, who: str = "") -> Table:
     """Use words alone from the next training on, and remove all stored vectors."""
     if project.meaning_in_service() is not None:
-        raise Mistake(
+        raise refusal(
             "the model in service was trained with vectors of meaning: "
-            f"{worded('set none (classmark meaning set none) and run classmark train')}"
-            " first"
+            "%(remedy)s first",
+            remedy=worded(
+                "set none (classmark meaning set none) and run classmark train"
+            ),
         )
     with ExitStack() as locks:
         for folder in (project.folder / FOLDER).glob("*"):
             if (lock := locked_file(folder / "lock")) is None:
-                raise Mistake(
-                    f"{folder}: these vectors are being computed: wait for it"
+                raise refusal(
+                    "%(folder)s: these vectors are being computed: wait until this "
+                    "is done",
+                    folder=folder,
                 )
             locks.enter_context(lock)
         set_meaning(project, MeaningSettings(), who)
@@ -419,8 +364,9 @@ class MeaningStatus:
     name, digest, numbers : of the source, and how many numbers a vector has;  weight :
     the length of that part beside words of length 1;  documents, with_vector : how many
     there are;  bytes : on disk;  rate : vectors a second, when some were computed last;
-    sent_to : the other machine that texts are sent to, "" if none;  problem : why the
-    source cannot be opened;  model_in_service : the vectors that it was trained with.
+    sent_to : the other machines that texts are sent to, "" if none;  notice : which
+    texts, why, and how to end it;  problem : why the source cannot be opened;
+    model_in_service : the vectors that it was trained with.
     """
 
     source: str
@@ -433,6 +379,7 @@ class MeaningStatus:
     bytes: int = 0
     rate: float | None = None
     sent_to: str = ""
+    notice: str = ""
     problem: str = ""
     model_in_service: str = WORDS_ALONE
 
@@ -449,6 +396,7 @@ def vectors_of_model(project: Project) -> str:
 def standing(project: Project) -> MeaningStatus:
     """What makes vectors, how many there are, and what uses them."""
     settings, used = project.settings.meaning, vectors_of_model(project)
+    sent_to, notice = ", ".join(receivers(project)), texts_leave(project)
     vectors, problem = None, ""
     try:
         vectors = stored_vectors(project)
@@ -457,8 +405,9 @@ def standing(project: Project) -> MeaningStatus:
     if vectors is None:
         return MeaningStatus(
             settings.source,
-            documents=int(project.store.counts()["documents"]),
-            sent_to=sent_to(settings),
+            documents=project.store.counts("documents")["documents"],
+            sent_to=sent_to,
+            notice=notice,
             problem=problem,
             model_in_service=used,
         )
@@ -474,7 +423,8 @@ def standing(project: Project) -> MeaningStatus:
         n_stored,
         vectors.size,
         last["new"] / last["seconds"] if last else None,
-        sent_to(settings),
+        sent_to,
+        notice,
         model_in_service=used,
     )
 
@@ -512,22 +462,48 @@ def _note_count(
     write_whole(vectors.folder / COUNTED, json.dumps(facts))
 
 
-def sent_to(settings: MeaningSettings) -> str:
-    """The other machine that texts are sent to; "": they stay on this one."""
+def remote_host(settings: MeaningSettings) -> str:
+    """The other machine that a source sends texts to; "": they stay on this one."""
     from classmark.meaning.server import is_loopback
 
     host = urlsplit(settings.url).hostname if settings.source == "server" else ""
     return "" if not host or is_loopback(host) else host
 
 
+def receivers(project: Project) -> dict[str, str]:
+    """Each other machine that texts are sent to, and the notice to show of it.
+
+    The source of the settings has documents, pasted texts and queries; that of a model
+    trained before they were changed has the texts that it ranks, until the next one.
+    """
+    by_model = map(remote_host, project.sources_in_service())
+    notices = {host: BY_MODEL for host in by_model if host}
+    if host := remote_host(project.settings.meaning):
+        notices[host] = BY_SETTINGS
+    return notices
+
+
+def texts_leave(project: Project) -> str:
+    """That texts leave this machine, which, and how to end it; "": they stay."""
+    notices = receivers(project).items()
+    remedy = worded("run classmark train")
+    return " ".join(_(text, host=host, remedy=remedy) for host, text in notices)
+
+
 def status(project: Project) -> Table:
     """Say what makes the vectors, how many there are, and what uses them."""
     facts: dict[str, Cell] = asdict(standing(project))
+    shown = [*facts]
     if facts["source"] == "none":
-        facts = {name: facts[name] for name in ("source", "model_in_service")}
+        shown = ["source", "sent_to", "notice", "model_in_service"]
+    elif not facts["name"]:
+        shown = [name for name in facts if name not in OF_VECTORS]
+        if not facts["problem"]:
+            remedy = worded("import some (classmark meaning import FILE)")
+            facts["problem"] = f"there are no vectors of your own yet: {remedy}"
     rows: list[dict[str, Cell]] = [
-        {"what": name.replace("_", " "), "value": value}
-        for name, value in facts.items()
-        if value not in ("", None)
+        {"what": name.replace("_", " "), "value": facts[name]}
+        for name in shown
+        if facts[name] not in ("", None)
     ]
     return Table("Meaning", rows, "", FACTS)

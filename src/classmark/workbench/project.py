@@ -9,7 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
-from classmark.problems import Mistake, worded
+from classmark.formats.feature_lines import FIELD
+from classmark.problems import refusal, worded
 from classmark.storage import Generations, sync_folder
 from classmark.taxonomy.tree import taxonomy_of
 from classmark.workbench.results import FACTS, Cell, Table
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 STORE = "store.sqlite"
+ARCHIVED = "archived"  # a file: since when and by whom the project is closed
 
 
 class Project:
@@ -53,7 +55,15 @@ class Project:
         self._store = self._open_store(shared=shared)
 
     def _open_store(self, *, shared: bool) -> Store:
-        return Store(self.folder / STORE, shared=shared, server=self.settings.store)
+        store = Store(self.folder / STORE, shared=shared, server=self.settings.store)
+        if self.is_archived:
+            store.engine.close_to_writing()
+        return store
+
+    @property
+    def is_archived(self) -> bool:
+        """Whether it is closed to writing."""
+        return (self.folder / ARCHIVED).exists()
 
     @property
     def store(self) -> Store:
@@ -97,9 +107,11 @@ class Project:
         """As ``model``; an error with its remedy where nothing was learned yet."""
         model = self.model()
         if model is None:
-            raise Mistake(
-                f"{self.folder} has no model yet: decide on a document, or import "
-                f"labelled ones and {worded('run classmark train')}"
+            raise refusal(
+                "%(folder)s has no model yet: decide on a document, or import "
+                "labelled ones and %(remedy)s",
+                folder=self.folder,
+                remedy=worded("run classmark train"),
             )
         return model
 
@@ -110,6 +122,21 @@ class Project:
             return record.document.text
         fields = record.document.fields
         return "\n".join(fields[name] for name in names if fields.get(name))
+
+    @property
+    def has_vectors_alone(self) -> bool:
+        """Whether its documents are vectors of counts, without text."""
+        return self.settings.text.fields == (FIELD,)
+
+    def require_texts(self, what: str) -> None:
+        """Refuse what vectors cannot do; what : the reason, as a clause."""
+        if self.has_vectors_alone:
+            raise refusal(
+                "the documents of %(folder)s are vectors without text, and "
+                "%(what)s: import texts into another project for that",
+                folder=self.folder,
+                what=what,
+            )
 
     def meaning(self, settings: MeaningSettings | None = None) -> VectorFile | None:
         """Vectors of texts beside their words; None for words alone.
@@ -130,6 +157,12 @@ class Project:
 
         return vectors_in_service(self)
 
+    def sources_in_service(self) -> list[MeaningSettings]:
+        """What made the vectors of the model in service and of the live ranker."""
+        from classmark.workbench.learning.models import sources_in_service
+
+        return self.once(sources_in_service)
+
     def change_settings(self, values: Mapping[str, str], who: str) -> list[str]:
         """Change the settings that differ, all or none; return their names.
 
@@ -145,8 +178,8 @@ class Project:
             require(settings.learning)
             require_source(self, settings.meaning)
             with self.store.transaction():
-                write_settings(self.folder, settings)
                 self.store.note_event("settings", who, changed=changes)
+                write_settings(self.folder, settings)
             self.settings = settings
         return list(changes)
 
@@ -202,7 +235,10 @@ def create(
     settings_file : the text of a settings file whose comments and order are kept.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise Mistake(f"{folder} is already there and not empty: choose another name")
+        raise refusal(
+            "%(folder)s is already there and not empty: choose another name",
+            folder=folder,
+        )
     folder.parent.mkdir(parents=True, exist_ok=True)
     beside = folder.parent / f".{folder.name}.{os.getpid()}.new"
     beside.mkdir(mode=0o700)
@@ -254,7 +290,7 @@ def info(project: Project, *, check: bool = False, vocabulary: bool = False) -> 
 def _in_service(project: Project) -> dict[str, Cell]:
     """The model in service, and how it was trained."""
     from classmark.workbench.learning.fit import by_nodes
-    from classmark.workbench.learning.learner import training_of
+    from classmark.workbench.learning.trained import training_of
     from classmark.workbench.meaning import WORDS_ALONE, vectors_of_model
 
     current = project.models.current()
@@ -305,8 +341,7 @@ def _vocabulary(project: Project) -> dict[str, Cell]:
 
 def _checked(project: Project) -> str:
     from classmark.index.index import Index
-    from classmark.rankers.text_ranker import LiveTextRanker, live_facts
-    from classmark.workbench.learning.models import check_model, vectors_of_saved
+    from classmark.workbench.learning.models import check_live, check_model
     from classmark.workbench.meaning import stored_vectors
     from classmark.workbench.store.log import require_replayed
 
@@ -315,7 +350,7 @@ def _checked(project: Project) -> str:
     for number in project.models.numbers():
         check_model(project, project.models.folder / f"{number:06d}")
     if (live := project.lives.current()) is not None:
-        LiveTextRanker.open(live, vectors_of_saved(project, live_facts(live)))
+        check_live(project, live)
     if project.index.current() is not None:
         Index.open(project.index.folder).check()
     if (vectors := stored_vectors(project)) is not None:

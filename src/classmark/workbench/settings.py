@@ -1,7 +1,6 @@
 """Settings: the file ``classmark.toml``, read, validated, explained and changed.
 
-The field metadata of the dataclasses is what pydantic validates by and what the
-Settings page shows.
+The dataclasses' metadata is what pydantic validates by and the Settings page shows.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from classmark.language import codes
 from classmark.problems import DamagedFolder, Mistake, UnreadableFile, worded
 
 if TYPE_CHECKING:
@@ -63,10 +63,10 @@ class TextSettings:
     __pydantic_config__ = _CLOSED
     analyzer: str = _setting(
         "words|lower|stop(english)|snowball(english)",
-        "How a text is cut into words: steps separated by |.",
+        "How texts are split into words: steps separated by |.",
     )
     fields: tuple[str, ...] = _setting(
-        (), "Which fields of a document are read, separated by commas; empty: all."
+        (), "The fields of a document to read, separated by commas; empty: all."
     )
 
 
@@ -77,137 +77,167 @@ class LearningSettings:
     __pydantic_config__ = _CLOSED
     weighting: str = _setting(
         "log-tfidf",
-        "How much a word counts by how often it occurs.",
+        "How the weight of a word depends on how often it occurs.",
         "binary count tf log tfidf log-tfidf relative-tfidf pivoted",
     )
     norm: str = _setting(
         "auto",
-        "Whether each text's weights are scaled to length 1 (l2); auto: unless the "
-        "weighting is pivoted, which allows for the length itself.",
+        "Whether the weights of each text are scaled to length 1 (l2), so that long "
+        "texts do not count more; auto: yes, except with pivoted weighting, which "
+        "allows for the length itself.",
         "auto l2 none",
     )
     slope: float = _setting(
-        0.3, "Of pivoted, not scaled: how much the length of a text counts.", most=1
+        0.3,
+        "For pivoted weighting without scaling: how much length counts.",
+        most=1,
     )
-    min_df: int = _setting(1, "Words in fewer documents than this are left out.")
+    min_df: int = _setting(
+        1, "Words that occur in fewer documents than this are ignored."
+    )
     characters: int = _setting(
         4,
-        "How many characters the runs inside words have that count beside the words; "
-        "0: none, words alone. 4 helps on average, most where words have no stems.",
+        "Length of the character sequences within words that are used in addition to "
+        "words; 0: words only. 4 helps on average, most of all without stemming.",
         most=9,
         by_name=True,
     )
     first_line: int = _setting(
         2,
-        "How often the first line of a text counts, which is its title, as a rule; 0 "
-        "and 1: once.",
+        "How many times the first line, usually the title, counts; 0 and 1: once.",
         most=9,
         by_name=True,
     )
     select_features: int = _setting(
         0,
-        "How many of the words that speak for a category a training keeps at least, or "
-        "one of 40 where that is more; 0: all words. 100 is usual.",
+        "How many of the most telling words per category training keeps: at least "
+        "this many, and at least one in 40; 0: all words. 100 is usual.",
         by_name=True,
     )
     learner: str = _setting(
         "plm",
-        "What learns to order the categories; plm, mmp and perceptron learn from every "
-        "decision at once, loglinear and rocchio by training.",
-        "plm mmp perceptron loglinear rocchio",
+        "The method that learns to rank the categories. plm, mmp and perceptron learn "
+        "from every decision at once; loglinear, rocchio and an ensemble only by "
+        "training.",
+        "plm mmp perceptron loglinear rocchio ensemble",
         extensible=True,
+    )
+    members: str = _setting(
+        "plm loglinear tree",
+        "For an ensemble: the learners in it; tree is plm that begins at the tree.",
+        by_name=True,
     )
     loss: str = _setting(
         "auto",
-        "Of plm and loglinear: which wrong orders are priced together; auto: dom, or "
-        "with plm and C 0 also dis, where it ranks better. Of mmp: by what a step is "
-        "divided, 1, 2 or 3; any other stands for 1.",
+        "For plm and loglinear: which wrongly ordered pairs of categories count as "
+        "one error; auto: dom, or dis if plm chooses C itself and ranks better with "
+        "it. For mmp: how a step is scaled, 1, 2 or 3; anything else means 1.",
         "auto dom dis dme dom-dme svm zero-one 1 2 3",
         extensible=True,
     )
     solver: str = _setting(
-        "lbfgs",
-        "Of loglinear: what minimises the loss; boosting, as in the paper, is slow.",
-        "lbfgs boosting",
+        "auto",
+        "For loglinear: the optimiser. auto: dual, which is fast, for labels alone "
+        "with the loss dom, else lbfgs; boosting, the one of the paper, is slow.",
+        "auto dual lbfgs boosting",
         by_name=True,
     )
     passes: int = _setting(
         0,
-        "Of mmp and perceptron: how often a training goes through all documents; "
-        "0: mmp five times, perceptron once.",
+        "For mmp and perceptron: how many times training goes through all documents; "
+        "0: five times for mmp, once for perceptron.",
         by_name=True,
     )
     average: str = _setting(
         "auto",
-        "Of mmp and perceptron: whether they rank by the mean of all prototypes on the "
-        "way; auto: mmp with loss 1 does.",
+        "For mmp and perceptron: whether to rank by the average of all intermediate "
+        "models; auto: only mmp with loss 1.",
         "auto yes no",
         by_name=True,
     )
     vote: bool = _setting(
         False,
-        "Of mmp and perceptron: whether all prototypes on the way vote; learned by "
-        "training only.",
+        "For mmp and perceptron: whether all intermediate models vote; by training "
+        "only.",
         by_name=True,
     )
     C: float = _setting(
         0.0,
-        "What a wrong order costs; 0: the learner's usual price; plm chooses it by its "
-        "documents, and center, prior and noise with it unless they are set.",
+        "The cost of a wrong order; 0: the learner's default. plm chooses it from the "
+        "documents, together with center, prior and noise unless these are set.",
     )
     center: float = _setting(
         5.0,
-        "Of plm: how strongly categories begin at the average of their documents; "
-        "0: not at all.",
+        "For plm: how much learning starts from each category's average; 0: not at "
+        "all.",
     )
     prior: float = _setting(
         0.0,
-        "Of plm, beside C: how strongly frequent categories are ahead before a word is "
-        "read, as the value of a word that all documents have; 0: not at all.",
+        "For plm with C set: how much frequent categories are favoured before a word "
+        "is read, as the weight of a word that all documents contain; 0: not at all.",
         by_name=True,
     )
     noise: float = _setting(
         0.0,
-        "Of plm, beside C: how gently small errors are priced, by their squares; "
-        "0: every error by its size.",
+        "For plm with C set: up to what size errors count by their squares, so that "
+        "small ones hardly count; 0: every error counts by its size.",
+        by_name=True,
+    )
+    names: str = _setting(
+        "auto",
+        "Whether the names of categories count in addition to what was learned about "
+        "them; auto: if that ranks test documents better.",
+        "auto yes no",
         by_name=True,
     )
     grades: str = _setting(
         "equal",
-        "Whether a primary label stands above a secondary one.",
+        "Whether a document's primary category is to be ranked above its others.",
         "equal layered",
     )
     thresholds: str = _setting(
         "none",
-        "Of plm: whether scores have a threshold, one for all categories or one for "
-        "each, that says which categories belong to a document.",
+        "For plm: whether to learn a score from which a category is considered "
+        "assigned: none, one for all categories, or one for each.",
         "none common category",
     )
     layers: int = _setting(
         0,
-        "Of plm and loglinear: into how many layers the tree parts the categories for "
-        "a document: the right ones, their siblings, on by distance; 0: not at all.",
+        "For plm and loglinear: how many layers of distance in the tree are told "
+        "apart for a document: its categories, their siblings, and so on; 0: none.",
         by_name=True,
     )
     strategy: str = _setting(
         "auto",
-        "How the tree of categories is used; auto chooses by size.",
+        "How the tree of categories is used; auto: depends on its size.",
         "auto plain flat top-down pruned",
     )
     base: str = _setting(
-        "svm", "What decides at the nodes of the tree.", "svm logistic naive-bayes"
+        "svm",
+        "The classifier used at each node of the tree.",
+        "svm logistic naive-bayes",
     )
-    memory: str = _setting("4GB", "What the weights may take.")
+    memory: str = _setting("4GB", "The memory that the weights may use.")
+    device: str = _setting(
+        "cpu",
+        "For plm: what trains, the processors, or a graphics card (gpu) all categories "
+        "at once, whatever their tree: for very many categories.",
+        "cpu gpu",
+        by_name=True,
+    )
     rare: bool = _setting(
-        False, "Whether close calls with a rare category are voted on again."
+        False,
+        "Whether close calls that involve a rare category are decided a second time.",
     )
     policy: str = _setting(
         "meta",
-        "By which rule a pruned tree loses nodes.",
+        "The rule by which nodes are removed from a pruned tree.",
         "meta bound random flatten-top flatten-bottom flatten-alternate",
         extensible=True,
     )
-    bold: bool = _setting(False, "Whether nodes go also where the gain is not sure.")
+    bold: bool = _setting(
+        False, "Whether nodes are also removed where the gain is uncertain."
+    )
 
     @property
     def learned_thresholds(self) -> str | None:
@@ -229,8 +259,9 @@ class LearningSettings:
         for name in ("characters", "layers"):
             if getattr(self, name) == 1:
                 return f"{name} is 1: use 2 or more, or 0"
-        if self.layers and self.learned_thresholds:
-            return "layers is beside thresholds: use one of the two"
+        if self.learned_thresholds and (self.layers or self.names == "yes"):
+            other = "layers is" if self.layers else "names is yes"
+            return f"{other} beside thresholds: use one of the two"
         if self.layers and (refusal := self._why_no_layers()):
             return f"layers is {self.layers}, {refusal}"
         return ""
@@ -274,26 +305,43 @@ class SearchSettings:
     __pydantic_config__ = _CLOSED
     log: str = _setting(
         "no",
-        "Whether searches and what was opened are kept, and with whose name.",
+        "Whether searches and opened results are logged, and whether with names.",
         "no anonymous named",
+    )
+    experiment: str = _setting(
+        "no",
+        "What logged searches try out. model, words or the number of a ranker: mix in "
+        "the results of the model alone, of words alone or of that ranker; swaps: "
+        "swap neighbouring results at random; no: nothing.",
     )
     hybrid: str = _setting(
         "auto",
-        "Whether meaning counts beside words: by its weight, by ranks alone, or no; "
-        "auto: by its weight where nine of ten documents have a vector.",
+        "Whether meaning counts in addition to words: weight, by its scores; ranks, "
+        "by its ranks; no; auto: by its scores if nine in ten documents have a "
+        "vector.",
         "auto no weight ranks",
     )
     meaning_weight: float = _setting(
-        2.0, "What meaning counts beside the words of the best document.", most=100
+        2.0,
+        "The weight of meaning relative to the word score of the best hit.",
+        most=100,
     )
     approximate: bool = _setting(
         False,
-        "Whether near vectors are found by a graph, quickly, but not all of them.",
+        "Whether similar vectors are found by a graph: faster, but some are missed.",
     )
 
     def is_logged(self, override: bool | None = None) -> bool:
         """Whether a search is logged: ``override``, or by default the setting."""
         return self.log != "no" if override is None else override
+
+    @property
+    def problem(self) -> str:
+        """What its experiment cannot be, and the remedy; "": nothing."""
+        if re.fullmatch(r"no|swaps|model|words|\d+", self.experiment):
+            return ""
+        choices = "no, swaps, model, words or the number of a ranker"
+        return f"experiment is {self.experiment!r}: use {choices}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,34 +351,36 @@ class MeaningSettings:
     __pydantic_config__ = _CLOSED
     source: str = _setting(
         "none",
-        "What makes vectors of texts: a table of token vectors (static), a sentence "
-        "model (sentences), a server of yours, or your own, imported with documents.",
+        "Where vectors come from: a table of word vectors (static), a sentence model "
+        "(sentences), your own server (server), or imported with the documents (own).",
         "none static sentences server own",
     )
     model: str = _setting(
         "",
-        "The folder of the table or of the sentence model, or what the server calls "
-        "its model; empty: the table that comes with classmark[meaning].",
+        "The folder of the table or of the sentence model, or the name of the "
+        "server's model; empty: the table that comes with classmark[meaning].",
     )
     url: str = _setting(
-        "", "The server's address: http://127.0.0.1:8080/v1/embeddings."
+        "",
+        "The address of the server, for example http://127.0.0.1:8080/v1/embeddings.",
     )
     allow_remote: bool = _setting(
-        False, "Whether the server may be another machine: texts are sent to it."
+        False,
+        "Whether the server may be on another machine; all texts are then sent there.",
     )
     weight: float = _setting(
         0.0,
-        "The length of the part of meaning beside words of length 1; 0: as suits the "
-        "source, and in a training with 200 labelled documents as held-out ones tell.",
+        "The weight of meaning relative to words; 0: the default of the source, or, "
+        "with 200 or more labelled documents, what works best on test documents.",
         most=100,
     )
     pooling: str = _setting(
         "",
-        "Of a sentence model: mean, cls, max or lasttoken; empty: as its folder says.",
+        "For a sentence model: mean, cls, max or lasttoken; empty: as in its folder.",
     )
     prefix: str = _setting(
         "",
-        "Of a sentence model: what is put before each text; empty: as its folder says.",
+        "For a sentence model: text put before each document; empty: as in its folder.",
     )
 
     @property
@@ -365,12 +415,6 @@ class StoreSettings:
     schema: str = ""
 
 
-SECTIONS = {
-    "text": "How texts become words. Holds from the next training and indexing on.",
-    "learning": "How the ranker learns. Holds from the next training on.",
-    "search": "What is kept of searches, and what ranks. Holds at once.",
-    "meaning": "Vectors beside words. Holds from the next training on.",
-}  # those that a form shows
 BLANK = f"""\
 # A Classmark project. Edit by hand; unknown keys are refused.
 format = {FORMAT}
@@ -390,7 +434,14 @@ class Settings:
     """A project's settings."""
 
     __pydantic_config__ = _CLOSED
-    name: str = _setting(MISSING, "What the project is called on every page.")
+    name: str = _setting(MISSING, "The name of the project, shown on every page.")
+    language: str = _setting(
+        "auto",
+        "The language of the pages unless a person chooses one; auto: as the browser "
+        "prefers.",
+        " ".join(["auto", *codes()]),
+        by_name=True,
+    )
     text: TextSettings = field(default_factory=TextSettings)
     learning: LearningSettings = field(default_factory=LearningSettings)
     search: SearchSettings = field(default_factory=SearchSettings)
@@ -418,14 +469,13 @@ def read_settings(folder: Path) -> Settings:
             f"{path} has format {version}, this program reads up to {FORMAT}: "
             "upgrade classmark"
         )
-    learning = values.get("learning")
-    if isinstance(learning, dict):
+    if isinstance(learning := values.get("learning"), dict):
         learning = values["learning"] = with_reading(learning)
-    if isinstance(learning, dict) and learning.keys() & {"cost", "decomposition"}:
-        from classmark.estimator import warn_renamed
+        if learning.keys() & {"cost", "decomposition"}:
+            from classmark.estimator import warn_renamed
 
-        warn_renamed(f"{path}, [learning]", "cost or decomposition", "loss")
-        values["learning"] = with_loss(learning)
+            warn_renamed(f"{path}, [learning]", "cost or decomposition", "loss")
+            values["learning"] = with_loss(learning)
     try:
         return validated(values)
     except Mistake as problem:
@@ -446,7 +496,7 @@ def validated(values: Mapping[str, Any]) -> Settings:
         raise Mistake(_explained(errors.errors(include_url=False)[0])) from None
     if problem := store_problem(settings.store):
         raise Mistake(f"store.{problem}")
-    for section in ("learning", "meaning"):
+    for section in ("learning", "search", "meaning"):
         if problem := getattr(settings, section).problem:
             raise Mistake(f"{section}.{problem}")
     return settings
@@ -470,9 +520,9 @@ def _explained(error: ErrorDetails) -> str:
     if error["type"] == "missing":
         return 'the project has no name: add name = "…"'
     value = error["input"]
-    if error["loc"] != (*sections, key):
-        value = [value]
-    return f"{'.'.join((*sections, key))} is {value!r}: {_remedy(settings[key])}"
+    value = value if error["loc"] == (*sections, key) else [value]
+    said = str(value).lower() if isinstance(value, bool) else repr(value)
+    return f"{'.'.join((*sections, key))} is {said}: {_remedy(settings[key])}"
 
 
 def _remedy(setting: Field[Any]) -> str:
@@ -484,7 +534,7 @@ def _remedy(setting: Field[Any]) -> str:
     choices = setting.metadata.get("examples")
     if choices and kind is not bool:
         return f"use {', '.join(choices)}"
-    kinds = {bool: "a bool", str: "a str", tuple: "a list of str"}
+    kinds = {bool: "true or false", str: "a text", tuple: "a list of texts"}
     return f"it is to be {kinds.get(kind, 'a section')}"
 
 
@@ -525,25 +575,6 @@ def with_loss(learning: Mapping[str, Any]) -> dict[str, Any]:
     cost, decomposition = settings.pop("cost", ""), settings.pop("decomposition", "")
     loss = decomposition if settings.get("learner") == "loglinear" else cost
     return {**settings, "loss": short_name(loss)} if loss else settings
-
-
-def store_at(url: str | None, name: str) -> StoreSettings:
-    """The place of a project's store on a server, in a schema called like it.
-
-    url : None for a file in its folder.
-
-    >>> store_at("postgresql://desk/library", "The shelf, 2").schema
-    'the_shelf_2'
-    """
-    if url is None:
-        return StoreSettings()
-    schema = re.sub("[^a-z0-9]+", "_", name.lower()).strip("_")
-    if not schema[:1].isalpha():
-        schema = f"project_{schema}"
-    store = StoreSettings(url, schema[:63])
-    if problem := store_problem(store):
-        raise Mistake(f"store: {problem}")
-    return store
 
 
 def store_problem(store: StoreSettings) -> str:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from classmark.problems import Mistake
 from classmark.storage import write_whole
 from classmark.workbench.settings import (
     BLANK,
     FILE,
     Settings,
+    StoreSettings,
+    store_problem,
     with_loss,
     with_reading,
 )
@@ -29,15 +33,15 @@ def settings_text(settings: Settings, earlier: str = "") -> str:
 
     document = tomlkit.parse(earlier or BLANK)
     before: dict[str, Any] = document.unwrap()
+    usual = asdict(Settings("")) if earlier else {}
     for name, value in asdict(settings).items():
         if name == "store" and not value["url"]:
             document.pop(name, None)
         elif not isinstance(value, dict):
-            if before.get(name) != value:
+            if before.get(name, usual.get(name)) != value:
                 document[name] = value
         else:
-            defaults = asdict(getattr(Settings(""), name)) if earlier else {}
-            present = before.get(name, {})
+            defaults, present = usual.get(name, {}), before.get(name, {})
             if name == "learning":
                 present = with_reading(with_loss(present))
             _write_section(document, name, value, defaults | present)
@@ -83,3 +87,22 @@ def write_settings(folder: Path, settings: Settings) -> None:
     """
     path = folder / FILE
     write_whole(path, settings_text(settings, path.read_bytes().decode()))
+
+
+def store_at(url: str | None, name: str) -> StoreSettings:
+    """The place of a project's store on a server, in a schema called like it.
+
+    url : None for a file in its folder.
+
+    >>> store_at("postgresql://desk/library", "The shelf, 2").schema
+    'the_shelf_2'
+    """
+    if url is None:
+        return StoreSettings()
+    schema = re.sub("[^a-z0-9]+", "_", name.lower()).strip("_")
+    if not schema[:1].isalpha():
+        schema = f"project_{schema}"
+    store = StoreSettings(url, schema[:63])
+    if problem := store_problem(store):
+        raise Mistake(f"store: {problem}")
+    return store

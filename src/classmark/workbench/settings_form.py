@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import chain
 from typing import Any
 
-from classmark.problems import Mistake
+from classmark.language import N_, _
+from classmark.problems import refusal
 from classmark.workbench.settings import (
     NUMBERS,
-    SECTIONS,
     YES_NO,
     Settings,
     fields_of,
@@ -23,6 +23,7 @@ from classmark.workbench.settings_words import (
     LABELS,
     LANGUAGE,
     SAYS,
+    SECTIONS,
     analyzer_of,
     language_choices,
     language_of_analyzer,
@@ -52,15 +53,15 @@ class FormField:
 def everyday_fields(settings: Settings) -> list[FormField]:
     """The settings that people choose first, in words.
 
-    >>> [each.value for each in everyday_fields(Settings("Shelf"))][:2]
-    ['Shelf', 'english']
+    >>> [each.value for each in everyday_fields(Settings("Shelf"))][:3]
+    ['Shelf', 'auto', 'english']
     """
     form = {
         each.name: each for group in form_fields(settings).values() for each in group
     }
     chosen, choices = language_of_analyzer(settings.text.analyzer), language_choices()
     if chosen == CUSTOM:
-        choices[CUSTOM] = "as set under Advanced"
+        choices[CUSTOM] = N_("as set under Advanced")
     names = tuple(choices)
     form[LANGUAGE] = FormField(LANGUAGE, chosen, SAYS[LANGUAGE], names, choices)
     return [_in_words(form[name]) for name in EVERYDAY]
@@ -72,7 +73,8 @@ def _in_words(one: FormField) -> FormField:
     if one.choices or one.name not in CHOICES:
         return replace(one, says=says)
     words = dict(CHOICES[one.name])
-    words.setdefault(one.value, f"in fewer than {one.value} documents")
+    fewer = _("in fewer than %(n)s documents", n=one.value)
+    words.setdefault(one.value, fewer)
     return replace(one, says=says, choices=tuple(words), words=words)
 
 
@@ -90,7 +92,7 @@ def form_fields(settings: Settings) -> dict[str, list[FormField]]:
     """All settings that a form may change, by section; "" has the name.
 
     >>> [field.value for field in form_fields(Settings("Shelf"))["search"]]
-    ['no', 'auto', '2', 'no']
+    ['no', 'no', 'auto', '2', 'no']
     """
     form: dict[str, list[FormField]] = {}
     for section in ("", *SECTIONS):
@@ -133,7 +135,12 @@ def with_form_values(
             continue
         if setting.choices and text not in setting.choices:
             choices = ", ".join(setting.choices)
-            raise Mistake(f"{setting.name} is {text!r}: use {choices}")
+            raise refusal(
+                "%(name)s is %(text)r: use %(choices)s",
+                name=setting.name,
+                text=text,
+                choices=choices,
+            )
         section, _, key = setting.name.rpartition(".")
         part = values[section] if section else values
         part[key] = _from_text(setting.name, type(part[key]), text)
@@ -147,7 +154,10 @@ def _with_analyzer(settings: Settings, texts: Mapping[str, str]) -> Mapping[str,
     if language in (CUSTOM, language_of_analyzer(settings.text.analyzer)):
         return texts
     if language not in language_choices():
-        raise Mistake(f"the language {language!r} is not known: choose one of the list")
+        raise refusal(
+            "the language %(language)r is not known: choose one of the list",
+            language=language,
+        )
     return {**texts, "text.analyzer": analyzer_of(language)}
 
 
@@ -165,5 +175,9 @@ def _from_text(name: str, kind: type, text: str) -> Any:
     least, most = (1, 200) if name == "name" else (0, 500)
     if not text.isprintable() or not least <= len(text) <= most:
         length = f"{least} to {most}" if least else f"up to {most}"
-        raise Mistake(f"{name} is not usable: give one line of {length} characters")
+        raise refusal(
+            "%(name)s cannot be used: enter one line of %(length)s characters",
+            name=name,
+            length=length,
+        )
     return text

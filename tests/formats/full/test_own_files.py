@@ -83,12 +83,12 @@ def test_a_zip_of_documents_is_one_document_a_file(written):
     path = written("own.zip", own_files.packed(members))
     assert guess_format(path) == "files"
     records = {record.id: record for record in read_records(path)}
-    assert records.keys() == {"mill.docx", "tar.pdf", "wick", "letters/a"}
-    assert records["mill.docx"].document.fields == {
+    assert records.keys() == {"mill", "tar", "wick", "letters/a"}
+    assert records["mill"].document.fields == {
         "title": "The mill", "text": "The mill turns.\nIt grinds rye.",
     }  # fmt: skip
-    assert records["tar.pdf"].document.title == "Tar"
-    assert "keels of boats" in records["tar.pdf"].document.text
+    assert records["tar"].document.title == "Tar"
+    assert "keels of boats" in records["tar"].document.text
     assert records["letters/a"].labels == {"letters": 1.0}
 
 
@@ -114,15 +114,18 @@ def with_entities(member):
 BAD = {
     "sheet.xlsx": (
         partial(with_entities, "xl/worksheets/sheet1.xml"),
-        "no spreadsheet",
+        "not a readable spreadsheet",
     ),
-    "book.xlsx": (partial(with_entities, "xl/workbook.xml"), "no spreadsheet"),
-    "rubbish.xlsx": (b"no spreadsheet at all", "no .xlsx file"),
+    "book.xlsx": (
+        partial(with_entities, "xl/workbook.xml"),
+        "not a readable spreadsheet",
+    ),
+    "rubbish.xlsx": (b"no spreadsheet at all", "not a readable .xlsx file"),
     "old.xlsx": (b"\xd0\xcf\x11\xe0 rest", "old Office program"),
-    "other.xlsx": (own_files.packed({"a": "b"}), "no spreadsheet that can be read"),
+    "other.xlsx": (own_files.packed({"a": "b"}), "not a readable spreadsheet"),
     "empty.xlsx": (partial(own_files.xlsx, ()), "every sheet of it is empty"),
-    "rubbish.docx": (b"PK\x03\x04 nothing", "no .docx file"),
-    "other.docx": (own_files.packed({"a": "b"}), "no Word file"),
+    "rubbish.docx": (b"PK\x03\x04 nothing", "not a readable .docx file"),
+    "other.docx": (own_files.packed({"a": "b"}), "not a readable Word file"),
     "bomb.docx": (bomb, "grow too far"),
     "entities.docx": (
         own_files.packed(
@@ -130,9 +133,9 @@ BAD = {
         ),
         "DTD or entities",
     ),
-    "rubbish.pdf": (b"%PDF-1.4 and nothing more", "no PDF file"),
+    "rubbish.pdf": (b"%PDF-1.4 and nothing more", "not a readable PDF file"),
     "scan.pdf": (own_files.pdf(""), "if it is a scan"),
-    "empty.txt": (b"  \n", "there is no text in it"),
+    "empty.txt": (b"  \n", "it contains no text"),
     "rubbish.ris": (b"<html>no reference</html>", "no document in it"),
     "rubbish.bib": (b"not a reference", "no document in it"),
 }
@@ -154,3 +157,33 @@ def test_members_that_point_outside_are_refused(tmp_path):
         archive.writestr("../escaped.csv", own_files.SEMICOLONS)
     with pytest.raises(UnreadableFile, match="points outside"):
         list(read_records(path, "files"))
+
+
+ENDNOTE = """<?xml version="1.0" encoding="UTF-8"?><xml><records><record>
+<rec-number>4</rec-number><ref-type name="Journal Article">17</ref-type>
+<contributors><authors><author><style face="normal">Ash, A</style></author>
+<author>Elm, E</author></authors></contributors>
+<titles><title><style>Wax in </style><style>old hives</style></title>
+<secondary-title>Hives</secondary-title></titles><dates><year>2014</year></dates>
+<abstract><style>We looked at wax.</style></abstract>
+<notes>ASReview_irrelevant</notes></record></records></xml>"""
+
+
+def test_the_xml_of_endnote_is_read(written):
+    (record,) = read_records(written("own.xml", ENDNOTE))
+    fields = {"title": "Wax in old hives", "abstract": "We looked at wax."}
+    assert (record.id, dict(record.document.fields)) == ("4", fields)
+    assert record.meta["authors"] == "Ash, A; Elm, E"
+    assert (record.meta["year"], record.meta["journal"]) == ("2014", "Hives")
+    assert dict(record.labels) == {"not included": 1.0}
+    with pytest.raises(UnreadableFile, match="no record of EndNote"):
+        list(read_records(written("other.xml", "<a/>")))
+
+
+def test_notes_and_dates_of_ris_are_facts(written):
+    text = (
+        "TY  - JOUR\nTI  - Rye\nPY  - 2003/05/01/\nN1  - ASReview_relevant\nN1  - x\n"
+    )
+    (record,) = read_records(written("own.ris", f"{text}ER  - \n"))
+    assert (record.meta["year"], record.meta["notes"]) == ("2003", "x")
+    assert dict(record.labels) == {"included": 1.0}

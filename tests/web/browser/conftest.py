@@ -55,30 +55,37 @@ def stocked(tmp_path_factory):
 @contextmanager
 def serving(folder: Path) -> Iterator[Served]:
     """Serve a project in a thread, at a free port of this machine."""
-    import uvicorn
-
     from classmark.web.serve import create_app
 
     with Desk(folder) as desk:
         app = create_app(desk)
-        config = uvicorn.Config(
-            app,
-            host="127.0.0.1",
-            port=0,
-            log_level="error",
-            timeout_graceful_shutdown=1,
-        )
-        server = uvicorn.Server(config)
-        thread = Thread(target=server.run, daemon=True)
-        thread.start()
-        deadline = monotonic() + PATIENCE
-        while not server.started:
-            assert monotonic() < deadline, "the server does not start"
-            sleep(0.01)
-        port = server.servers[0].sockets[0].getsockname()[1]
-        yield Served(desk, f"http://127.0.0.1:{port}", app.state.doors.code)
-        server.should_exit = True
-        thread.join(PATIENCE)
+        with listening(app) as address:
+            yield Served(desk, address, app.state.doors.code)
+
+
+@contextmanager
+def listening(app) -> Iterator[str]:
+    """Serve an application in a thread; its address."""
+    import uvicorn
+
+    config = uvicorn.Config(
+        app,
+        host="127.0.0.1",
+        port=0,
+        log_level="error",
+        timeout_graceful_shutdown=1,
+    )
+    server = uvicorn.Server(config)
+    thread = Thread(target=server.run, daemon=True)
+    thread.start()
+    deadline = monotonic() + PATIENCE
+    while not server.started:
+        assert monotonic() < deadline, "the server does not start"
+        sleep(0.01)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join(PATIENCE)
 
 
 @pytest.fixture

@@ -101,7 +101,7 @@ def test_undo_and_redo_as_often_as_one_likes(page, served):
     for again in (first, second):
         press(page, "Shift+U")
         at(page, again)
-        page.get_by_text(re.compile("^brought back #")).wait_for()
+        page.get_by_text(re.compile("^redone #")).wait_for()
         assert labels(again).labels
     press(page, "Shift+U")
     page.locator("[data-trouble]:not([hidden])").wait_for()

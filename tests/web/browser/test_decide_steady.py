@@ -1,6 +1,7 @@
 """Decide stays where it is, loses nothing, and is quick, in a real browser."""
 
-from time import perf_counter
+import re
+from time import perf_counter, process_time
 
 import pytest
 
@@ -18,18 +19,20 @@ from web.browser.keyboard import (
 )
 from web.browser.pages import PAGES
 
-NEXT = 0.150  # seconds from the key to the next document; make promises has the p95
+NEXT = 0.080  # seconds from the key to the next document, at the 95th percentile
+LEARNED = re.compile(r"(learned from [\d,]+|calibrated on [\d,]+ decisions)( · )?")
+BUSY = 4  # times as long, where other programs have the processors
 
 
 def test_nothing_on_the_screen_moves_when_something_is_learned(page, served):
     onward(page, "Enter")
-    before = page.locator("main").inner_text()
+    before = LEARNED.sub("", page.locator("main").inner_text())
     others = [id_ for id_ in list(served.desk.state.ids) if id_.startswith("r10")]
     for id_ in [i for i in others if i != document(page)][:5]:
         decide_on(served.desk, id_, Decision(("nature.animals.birds",)), None, "bo")
     assert served.desk.learned()
     page.locator("[data-learned]:not(:empty)").wait_for()
-    assert page.locator("main").inner_text() == before
+    assert LEARNED.sub("", page.locator("main").inner_text()) == before
     page.reload()
     assert (
         page.locator("li.choice .name").all_inner_texts()
@@ -73,9 +76,9 @@ def test_a_comparison_and_a_note_are_kept_while_the_server_does_not_answer(page)
     press(page, "n")
     page.keyboard.type("two copies")
     press(page, "Control+Enter")
-    page.get_by_text("What you wrote is kept").wait_for()
+    page.get_by_text("Your comment is kept").wait_for()
     press(page, "Enter")
-    page.get_by_text("What you chose is kept").wait_for()
+    page.get_by_text("Your choice is kept").wait_for()
     page.unroute("**/decide/**")
     press(page, "Escape", "n", "Control+Enter")
     page.get_by_text("two copies").first.wait_for()
@@ -193,12 +196,14 @@ def test_names_and_texts_are_never_markup(browser, serve_folder, tmp_path):
 
 def test_the_next_document_is_there_in_no_time(page, served):
     assert served.desk.background.first_ordered(60)
-    times = []
+    times, worked = [], []
     for _ in range(20):
-        start = perf_counter()
+        start, before = perf_counter(), process_time()
         onward(page, "Enter")
         times.append(perf_counter() - start)
-    assert sorted(times)[1] < NEXT, "where other work lets it"
+        worked.append(process_time() - before)
+    assert sorted(worked)[18] < NEXT, "the server's own time, whoever else is there"
+    assert sorted(times)[9] < BUSY * NEXT
 
 
 @pytest.mark.parametrize(("width", "height"), [(1366, 768), (1024, 768), (683, 384)])

@@ -32,7 +32,7 @@ def test_the_printed_address_brings_in_and_keeps_its_code(visitor, served):
     visitor.on("request", lambda request: asked.append(request.url))
     visitor.goto(f"{served.address}/enter?next=/settings/me#{served.code}")
     visitor.wait_for_url("**/settings/me")
-    assert "may do everything" in visitor.inner_text("main")
+    assert "have all rights" in visitor.inner_text("main")
     assert asked
     assert not any(served.code in address for address in asked)
     visitor.go_back()

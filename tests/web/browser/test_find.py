@@ -46,7 +46,7 @@ def said(served, number=1):
 
 def begin(page, text="bees, hives and honey in winter"):
     page.goto("/like")
-    page.get_by_label("A text like what you look for").fill(text)
+    page.get_by_label("Example text").fill(text)
     page.get_by_role("button", name="Find", exact=True).press("Enter")
     page.wait_for_url("**/like/*")
     return rows(page)
@@ -73,7 +73,7 @@ def test_yes_no_undo_and_redo_by_keys(page, served):
 
 def test_a_screening_keeps_its_place_while_it_is_answered(page, served):
     begin(page)
-    page.get_by_role("button", name="Go for nearly all").press("Enter")
+    page.get_by_role("button", name="Find nearly all").press("Enter")
     page.wait_for_url("**/like/2**")
     batch = rows(page)
     for count in range(1, 4):
@@ -86,7 +86,7 @@ def test_a_screening_keeps_its_place_while_it_is_answered(page, served):
 
 def go_for_nearly_all(page):
     begin(page)
-    page.get_by_role("button", name="Go for nearly all").press("Enter")
+    page.get_by_role("button", name="Find nearly all").press("Enter")
     page.wait_for_url("**/like/2**")
     return rows(page)
 
@@ -188,12 +188,12 @@ def test_what_was_not_saved_is_told(page, served):
     first = begin(page)
     page.route("**/say", lambda route: route.abort())
     page.keyboard.press("y")
-    page.get_by_text("this was not saved").wait_for()
+    page.get_by_text("Not saved").wait_for()
     assert rows(page) == first
     page.unroute("**/say")
     assert said(served) == {}
     page.get_by_text("Add an example").click()
-    page.get_by_label("Documents, by their ids").fill("nobody")
+    page.get_by_label("Ids of documents").fill("nobody")
     page.keyboard.press("Enter")
     page.get_by_text("there is no document 'nobody'").wait_for()
     page.keyboard.press("Escape")
@@ -265,7 +265,7 @@ def test_pages_work_without_scripts(browser, served):
 
 def begin_plainly(page):
     page.goto("/like")
-    page.get_by_label("A text like what you look for").fill("bees and honey")
+    page.get_by_label("Example text").fill("bees and honey")
     page.get_by_role("button", name="Find", exact=True).click()
     page.wait_for_url("**/like/1**")
     return page.locator("button[name=yes]").first.get_attribute("value")
@@ -282,11 +282,11 @@ def test_nothing_is_wider_than_the_window(served, page, width):
         assert page.evaluate(wide) <= 0, address
 
 
-def test_a_screening_is_aimed_at_a_lower_share(page):
+def test_a_screening_is_aimed_at_another_share(page):
     go_for_nearly_all(page)
-    row = page.locator(".stops tr", has_text="80 %")
-    row.get_by_role("button", name="aim at it").press("Enter")
-    page.locator(".stops tr[aria-current]", has_text="80 %").wait_for()
+    row = page.locator(".stops tr", has_text="90 %")
+    row.get_by_role("button", name="make it the target").press("Enter")
+    page.locator(".stops tr[aria-current]", has_text="90 %").wait_for()
     assert page.locator("figure#recall svg").is_visible()
     assert "about" in page.locator(".stops tr", has_text="95 %").inner_text()
 
@@ -321,13 +321,13 @@ def test_hits_are_filtered_labelled_together_and_taken_back(page, served):
     assert found
     page.locator("input[name=ticked]").first.press("Space")
     page.locator("input[name=label]").fill("Insects and bees")
-    page.get_by_role("button", name="Label the selected").press("Enter")
-    page.get_by_text("The documents were labelled together.").wait_for()
+    page.get_by_role("button", name="Label selected").press("Enter")
+    page.get_by_text("The documents have been labelled.").wait_for()
     now = served.desk.state.follow(served.desk.store).labels
     assert len(now) == len(before) + 1
     assert page.locator("input[name=ticked]").count() == found - 1
     page.get_by_role("button", name="Undo").press("Enter")
-    page.get_by_text("taken back").wait_for()
+    page.get_by_text("undone").wait_for()
     assert served.desk.state.follow(served.desk.store).labels == before
 
 

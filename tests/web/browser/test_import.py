@@ -89,19 +89,19 @@ OWN = {
         own_files.several(),
         ("The mill", "Tar", "A wick burns in tallow."),
         documents={
-            "mill.docx": "grinds rye", "tar.pdf": "keels of boats", "wick": "tallow",
+            "mill": "grinds rye", "tar": "keels of boats", "wick": "tallow",
         },
     ),
     "a column that may be labels or text": OwnFile(
         {"mails.csv": own_files.SUBJECTS},
-        ("choose what it holds",),
-        ("subject holds", "title"),
+        ("choose what it contains",),
+        ("Contents of subject", "title"),
         documents={"m1": "turns in the wind", "m2": "Boats"},
     ),
     "rows that cannot be read": OwnFile(
         {"ragged.csv": "id,text\nr1,wax\nr1,again\nr2,tar,and more\nr3,rye\n"},
         ("2 rows cannot be read", "line 3", "line 4"),
-        ("Leave out rows that cannot be read", True),
+        ("Leave out rows that cannot be read or have no text", True),
         documents={"r1": "wax", "r3": "rye"},
     ),
 }  # fmt: skip
@@ -156,9 +156,9 @@ def test_an_import_is_undone_and_brought_back_in_the_list(page, served, tmp_path
     page.get_by_role("button", name="Upload and preview").click()
     page.get_by_role("button", name="Import").click()
     page.get_by_role("button", name="Undo catalogue.csv").click()
-    page.get_by_role("button", name="Bring back catalogue.csv").wait_for()
+    page.get_by_role("button", name="Redo catalogue.csv").wait_for()
     assert "7" not in served.desk.store.ids()
-    page.get_by_role("button", name="Bring back catalogue.csv").click()
+    page.get_by_role("button", name="Redo catalogue.csv").click()
     page.get_by_role("button", name="Undo catalogue.csv").wait_for()
     assert {"7", "8"} <= served.desk.store.ids()
 
@@ -168,12 +168,12 @@ def test_a_document_is_added_deleted_and_restored_by_hand(page, served):
     page.get_by_text("Add a document by hand").click()
     page.get_by_label("Title").fill("The mill")
     page.get_by_label("Text", exact=True).fill("It turns in the wind.")
-    page.get_by_label("Id, if it has one").fill("mill")
-    page.get_by_role("button", name="Add it").click()
+    page.get_by_label("Id (optional)").fill("mill")
+    page.get_by_role("button", name="Add").click()
     assert served.desk.store.document("mill").title == "The mill"
     page.get_by_text("Delete a document").click()
-    page.get_by_label("Its id").fill("mill")
-    page.get_by_role("button", name="Delete it").click()
+    page.get_by_label("Document id").fill("mill")
+    page.get_by_role("button", name="Delete").click()
     page.get_by_role("button", name="Restore The mill").click()
     page.wait_for_load_state()
     assert "mill" in served.desk.store.ids()
@@ -187,7 +187,7 @@ def test_what_was_said_of_columns_is_remembered(page, served, tmp_path):
         page.get_by_label("Files with documents").set_input_files([path])
         page.get_by_role("button", name="Upload and preview").click()
         if corrects:
-            page.get_by_label("subject holds").select_option(label="title")
+            page.get_by_label("Contents of subject").select_option(label="title")
         page.get_by_role("button", name="Import").click()
         page.get_by_text("Done.").first.wait_for()  # of the file before, at first
         deadline = monotonic() + MINUTE

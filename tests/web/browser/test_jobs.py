@@ -9,7 +9,7 @@ from classmark.problems import Mistake
 from classmark.taxonomy.tree import Category
 from classmark.workbench.search.index import JOB
 
-PLACES = {"/files": "Done.", "/search": "There is no index yet"}
+PLACES = {"/files": "Done.", "/search": "No index yet"}
 
 
 @contextmanager
@@ -50,7 +50,7 @@ def test_what_is_in_service_is_shown_anew_when_a_job_has_ended(page, served):
     with at_work(served.desk):
         page.goto("/settings/model")
         page.locator("[data-poll]").wait_for()
-        facts = page.locator("dl.facts").inner_text()
+        facts = page.locator("dl.facts").first.inner_text()
         with served.desk.writing() as project:
             project.store.put_categories([Category("new")])
     page.wait_for_function(
@@ -66,7 +66,7 @@ def test_what_is_typed_while_a_job_runs_is_not_lost(page, served):
         page.keyboard.type("bees in wint")
         page.wait_for_timeout(2500)
         assert page.locator("#q").input_value() == "bees in wint"
-    page.get_by_text("The index is made").wait_for()
+    page.get_by_text("The index is ready").wait_for()
     page.keyboard.type("er")
     assert page.locator("#q").input_value() == "bees in winter"
 

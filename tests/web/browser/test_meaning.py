@@ -14,8 +14,8 @@ def test_a_source_is_chosen_and_computed_while_the_page_shows_how_far(
     write_tokenizer(tmp_path / "tokenizer.json")
     page.goto("/settings")
     page.get_by_role("link", name="Meaning").click()
-    page.get_by_label("source").select_option("static")
-    page.get_by_label("model", exact=True).fill(str(tmp_path))
+    page.get_by_label("Source of vectors").select_option("static")
+    page.get_by_label("Model or folder", exact=True).fill(str(tmp_path))
     page.get_by_role("button", name="Save").click()
     documents = f"{len(served.desk.state.ids):,}"
     page.get_by_text(f"0 of {documents} documents", exact=True).wait_for()

@@ -93,7 +93,7 @@ def test_undo_and_redo_by_buttons_and_keys_go_on_working(page, served):
     page.locator(f"[data-decide][data-document='{first}']").wait_for()
     assert not served.desk.store.record(first).labels
     button(page, "redo").click()
-    page.get_by_text(re.compile("^brought back #")).wait_for()
+    page.get_by_text(re.compile("^redone #")).wait_for()
     assert served.desk.store.record(first).labels
     onward(page, "Skip")
     button(page, "next").click()

@@ -2,10 +2,8 @@
 
 import subprocess
 import sys
-from threading import Thread
 
 import pytest
-import uvicorn
 
 from classmark.client import Client, Refused
 from classmark.workbench.team.people import add_token
@@ -21,26 +19,6 @@ spec.loader.exec_module(module)
 foreign = {{name.partition(".")[0] for name in set(sys.modules) - before}}
 print(sorted(foreign - set(sys.stdlib_module_names) - {{"client"}}))
 """
-
-
-class Quiet(uvicorn.Server):
-    """A server in a thread: signals are not its matter."""
-
-    def install_signal_handlers(self):
-        """Leave them."""
-
-
-@pytest.fixture
-def address(app):
-    server = Quiet(uvicorn.Config(app, port=0, log_level="critical"))
-    thread = Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        assert thread.is_alive()
-    port = server.servers[0].sockets[0].getsockname()[1]
-    yield f"http://127.0.0.1:{port}"
-    server.should_exit = True
-    thread.join()
 
 
 @pytest.fixture
@@ -139,7 +117,7 @@ def test_work_of_the_command_line_is_begun_and_waited_for(caller, desk):
     assert caller.pagerank(links=[["a", "b"]], top=1)["rows"][0]["id"] == "b"
     with pytest.raises(Refused, match="links to another"):
         caller.pagerank(damping=0.5)
-    with pytest.raises(Refused, match="nothing was clicked yet") as failed:
+    with pytest.raises(Refused, match="nothing has been clicked yet") as failed:
         caller.wait(caller.start("rankers", clicks=True))
     assert "search.log" in failed.value.remedy
     with pytest.raises(Refused, match="where to stop in a tree"):

@@ -17,6 +17,8 @@ from schemathesis.specs.openapi.checks import (
 
 from classmark.web.guard.gate import Doors
 from classmark.web.serve import create_app
+from classmark.web.serve_projects import create_projects_app
+from classmark.workbench.projects import Projects
 from classmark.workbench.team.desk import Desk
 from classmark.workbench.team.people import add_token
 from projects import new_parish
@@ -45,19 +47,28 @@ REAL = {
     "document": ["new-0", "new-1", "bees-1", "bread-2"],
     "category": ["bees", "bread", "birds"],
     "into": ["candles"],
+    "name": ["parish", "new"],
     "examples": [["bees-1"], ["bread-1", "bread-2"]],
     "assign": [["bees"], ["bread", "candles"]],
 }
 
 
-@pytest.fixture(scope="module")
-def fuzzed(tmp_path_factory):
-    """The application over a project of its own, with an admin's token."""
-    with Desk(new_parish(tmp_path_factory.mktemp("fuzz") / "parish")) as desk:
+@pytest.fixture(scope="module", params=["a project", "the projects of a folder"])
+def fuzzed(request, tmp_path_factory):
+    """The application over a project, or over several, with an admin's token."""
+    folder = tmp_path_factory.mktemp("fuzz")
+    several = Projects(folder)
+    new_parish(folder / "parish")
+    place = folder / "parish" if request.param == "a project" else several.server
+    with Desk(place) as desk:
         with desk.writing() as project:
             _, secret = add_token(project.store, "fuzz", "admin")
-        doors = Doors(frozenset({"testserver", "localhost"}))
-        yield create_app(desk, doors), {"Authorization": f"Bearer {secret}"}
+        doors, headers = Doors(frozenset({"testserver", "localhost"})), {}
+        headers["Authorization"] = f"Bearer {secret}"
+        if place == several.server:
+            yield create_projects_app(several, desk, doors), headers
+        else:
+            yield create_app(desk, doors), headers
 
 
 @pytest.fixture(scope="module")

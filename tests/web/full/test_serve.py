@@ -17,10 +17,18 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 
-from classmark.web.guard.gate import Doors
+from classmark.client import Client
+from classmark.web.guard.auth import hash_password
 from classmark.web.serve import Entrance, listen, new_server
 from classmark.workbench.project import Project
-from classmark.workbench.team.people import add_token, find_user, tokens, users
+from classmark.workbench.projects import Projects
+from classmark.workbench.team.people import (
+    add_token,
+    add_user,
+    find_user,
+    tokens,
+    users,
+)
 
 PASSWORD = "a plain long sentence"  # noqa: S105 - of this test
 
@@ -82,6 +90,30 @@ def test_it_listens_on_this_machine_only_and_says_where(project_folder):
     assert secret not in out + err
 
 
+def test_the_projects_of_a_folder_are_served_together(project_folder, tmp_path):
+    folder = tmp_path / "several"
+    folder.mkdir()
+    shutil.copytree(project_folder, folder / "notes")
+    projects = Projects(folder)
+    with Project(projects.server) as server:
+        add_user(server.store, "ada", hash_password(PASSWORD, "ada"), "admin")
+        _, secret = add_token(server.store, "ada", "admin")
+    with started(folder, "--projects", "--port", 0) as (process, address):
+        place = address.partition("/enter#")[0]
+        with Client(f"{place}/p/notes", secret) as client:
+            assert client.project()["name"] == "Parish notes"
+            client.decide("new-0", assign=["bees"])
+            assert client.project()["counts"]["decided"] == 41
+        bearer = {"Authorization": f"Bearer {secret}"}
+        status, shown = asked(f"{place}/p/notes/settings/model", **bearer)
+        assert status == 200
+        assert "Parish notes" in shown
+        assert asked(f"{place}/p/notes/inbox")[0] == 303
+    assert process.returncode == 0, "it was asked to end, and closed the projects"
+    with Project(folder / "notes") as project:
+        assert project.lives.current() is not None, "what was learned is saved"
+
+
 def test_with_a_certificate_it_speaks_tls(project_folder, tmp_path):
     openssl = shutil.which("openssl")
     if openssl is None:
@@ -102,7 +134,7 @@ def test_with_a_certificate_it_speaks_tls(project_folder, tmp_path):
 
 def test_who_says_nothing_is_not_waited_for(app, monkeypatch):
     monkeypatch.setattr("classmark.web.guard.limits.PATIENCE", 0.1)
-    server = new_server(app.state.desk, Doors(), Entrance())
+    server = new_server(app, app, Entrance())
     with listen("127.0.0.1", 0) as listening:
         thread = Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()

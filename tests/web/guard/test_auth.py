@@ -16,7 +16,7 @@ class Clock:
 
 def test_an_idle_session_expires():
     clock = Clock()
-    sessions = Sessions(clock)
+    sessions = Sessions(now=clock)
     secret = sessions.open("ada")
     clock.now = IDLE
     assert sessions.find(secret).name == "ada"
@@ -26,7 +26,7 @@ def test_an_idle_session_expires():
 
 def test_a_used_session_expires_after_a_week():
     clock = Clock()
-    sessions = Sessions(clock)
+    sessions = Sessions(now=clock)
     secret = sessions.open("ada")
     while clock.now <= LONGEST_SESSION - IDLE:
         clock.now += IDLE
@@ -54,7 +54,7 @@ def test_the_oldest_session_makes_room(monkeypatch):
     monkeypatch.setattr("classmark.web.guard.auth.MOST_SESSIONS", 3)
     assert MOST_SESSIONS > 3
     clock = Clock()
-    sessions = Sessions(clock)
+    sessions = Sessions(now=clock)
     secrets = []
     for at in range(4):
         clock.now = at
@@ -74,7 +74,7 @@ def test_an_expired_cookie_leads_to_the_door(client, monkeypatch):
 
 def test_guesses_are_limited_by_address_and_by_name():
     clock = Clock()
-    tries = Tries(clock)
+    tries = Tries(now=clock)
     for at in range(PER_NAME):
         tries.check(f"192.0.2.{at}", "ada")
         tries.failed(f"192.0.2.{at}", "ada")

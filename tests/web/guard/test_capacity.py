@@ -25,6 +25,7 @@ from classmark.web.guard.capacity import (
     capacity_of,
     shared_out,
 )
+from classmark.web.serve_projects import share_out
 
 
 @pytest.mark.parametrize("besides", [40, 100, 300])
@@ -50,6 +51,20 @@ def limits(monkeypatch):
     change = lambda _, both: now.update(limits=both)  # noqa: E731
     monkeypatch.setattr(resource, "setrlimit", change)
     return now
+
+
+def test_each_project_that_may_be_open_has_its_files(limits, tmp_path):
+    capacity_of(tmp_path)
+    one = limits["limits"][0]
+    capacity_of(tmp_path, tmp_path)
+    assert limits["limits"][0] == one + capacity.BESIDES + 2 * THREADS
+    limits["limits"] = (256, 300)
+    projects = SimpleNamespace(
+        names=lambda: ["a", "b"], place=lambda _: tmp_path, server=tmp_path
+    )
+    assert share_out(projects)[1] == 1
+    limits["limits"] = (256, 4096)
+    assert share_out(projects) == (Capacity(), 8)
 
 
 def test_the_soft_limit_is_raised_as_far_as_is_needed(limits, tmp_path):
@@ -158,7 +173,7 @@ def test_no_more_files_is_said_to_come_again(client, app, monkeypatch):
     answer = client.get("/settings/model")
     assert answer.status_code == 503
     assert answer.headers["Retry-After"] == "2"
-    assert "ulimit -n" in answer.text
+    assert "too many files open" in answer.text
 
 
 def test_a_store_that_cannot_be_opened_for_too_many_files_says_so(monkeypatch):

@@ -103,7 +103,7 @@ def test_passwords_are_hashed_slowly_and_checked():
     ("password", "said"),
     [
         ("short", "at least 12"),
-        ("x" * 2000, "longer than 1024"),
+        ("x" * 2000, "more than 1024"),
         ("aaaaaaaaaaaaaaa", "too easy"),
         ("I am Ada, I am", "too easy"),
     ],

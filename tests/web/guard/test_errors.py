@@ -72,7 +72,7 @@ def test_a_failure_has_a_number_and_no_details(failing, caplog):
         answer = failing.get("/wrong/broken?token=hush")
     assert answer.status_code == 500
     assert "secret of the program" not in answer.text
-    assert "look at History" in answer.text
+    assert "check the history" in answer.text
     reference = answer.text.partition("Reference: ")[2][:8]
     assert reference in caplog.text
     assert "hush" not in caplog.text
@@ -87,7 +87,30 @@ def test_unknown_pages_and_methods_are_written(failing):
     assert failing.get("/api/v1/nothing").json()["error"]["message"]
     answer = failing.delete("/settings")
     assert answer.status_code == 405
-    assert "does not take DELETE" in answer.text
+    assert "does not accept DELETE" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("query", "wrong"),
+    [
+        ("order=bogus", "Order: “bogus” cannot be chosen: select one from the list"),
+        ("page=0", "Page: “0” is too small: enter 1 or more"),
+        ("page=two", "Page: “two” is not a whole number: enter one such as 10"),
+        (f"words={'a' * 3000}", "Words: this is too long: use at most"),
+    ],
+)
+def test_a_wrong_field_of_a_page_is_named_in_the_words_of_the_page(
+    client, query, wrong
+):
+    answer = client.get(f"/inbox?{query}")
+    assert answer.status_code == 400
+    assert wrong in answer.text
+
+
+def test_a_field_that_is_missing_is_named_in_the_language_of_the_page(client):
+    missing = client.post("/settings/jobs", headers={"accept-language": "de"})
+    assert "Es wurde nichts eingegeben" in missing.text
+    assert "Bestellung" not in missing.text
 
 
 def test_a_malformed_call_is_400_and_names_the_field(failing):
@@ -114,7 +137,7 @@ def test_a_disk_that_is_full_is_503_and_says_what_to_do(app, failing):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     upload = failing.get("/wrong/disk")
-    assert (upload.status_code, "make room" in upload.text) == (503, True)
+    assert (upload.status_code, "free some space" in upload.text) == (503, True)
     page, call = failing.get("/wrong/full"), failing.get("/api/v1/full")
     assert (page.status_code, call.status_code) == (503, 503)
     assert "make room on its disk" in page.text
@@ -127,8 +150,8 @@ def test_a_refusal_leads_back_to_the_page_it_was_asked_on(client):
     form = {"number": "999999"}
     refused = client.post("/history/undo", data=form, headers={"Referer": here})
     assert refused.status_code == 400
-    assert 'href="/history?who=ada">Back to where you were' in refused.text
+    assert 'href="/history?who=ada">Back' in refused.text
     for away in ("https://elsewhere.example/x", "nonsense", "http://[", ""):
         other = client.post("/history/undo", data=form, headers={"Referer": away})
         assert other.status_code == 400
-        assert "Back to where you were" not in other.text
+        assert "Back" not in other.text

@@ -161,7 +161,9 @@ def test_with_tls_the_cookie_is_of_this_host_only(desk):
         answer = client.post(
             "/enter", data={"code": app.state.doors.code}, follow_redirects=False
         )
-        assert answer.headers["set-cookie"].startswith("__Host-classmark-8000=")
+        assert answer.headers["set-cookie"].startswith(
+            f"__Host-classmark-{desk.presence.mark}="
+        )
         assert "Secure" in answer.headers["set-cookie"]
         assert answer.headers["strict-transport-security"]
         headers = {"Origin": "http://127.0.0.1:8000"}

@@ -22,6 +22,7 @@ WITHOUT_A_ROLE = {
 }
 CHANGED_BY_READERS = {
     ("POST", "/settings/theme"): "a look, kept in their own browser",
+    ("POST", "/settings/language"): "the language of their pages, kept there too",
     ("POST", "/settings/me/password"): "their own password, with the old one",
     ("PUT", "/api/v1/me/password"): "the same",
     ("POST", "/api/v1/click"): "what they opened from a search, where that is logged",

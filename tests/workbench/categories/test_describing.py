@@ -59,9 +59,9 @@ def test_synonyms_are_replaced(project):
 @pytest.mark.parametrize(
     ("said", "problem"),
     [
-        ({}, "say its note"),
+        ({}, "enter its note"),
         ({"id": "x"}, "id cannot be described"),
-        ({"guideline": "?"}, "it is so already"),
+        ({"guideline": "?"}, "this is already so"),
     ],
 )
 def test_what_says_nothing_is_refused(project, said, problem):

@@ -99,9 +99,9 @@ def test_a_document_is_set_aside_until_more_is_said(project):
     [
         (Decision(), "nothing was decided"),
         (Decision(("bees",), reject=("bees",)), "assign and reject contradict"),
-        (Decision(over=(("bees", "bees"),)), "above itself"),
+        (Decision(over=(("bees", "bees"),)), "preferred to itself"),
         (Decision(over=(("bees", "bread"), ("bread", "bees"))), "contradict"),
-        (Decision(("bees",), aside=True), "no other decision"),
+        (Decision(("bees",), aside=True), "cannot be postponed and decided"),
         (Decision(("bees", "oak")), "no category 'oak'"),
         (Decision(("bees",), remove=("oak",)), "no category 'oak'"),
     ],
@@ -134,7 +134,7 @@ def test_undo_goes_back_act_by_act_and_an_undoing_is_undone(project):
         undo(project, first)
     undo(project, back)
     assert set(store.labels()["wax"]) == {"bees", "candles"}
-    with pytest.raises(Mistake, match=f"last word on it is act {back + 1}"):
+    with pytest.raises(Mistake, match=f"last by act {back + 1}"):
         undo(project, back)
     undo(project, first)
     with pytest.raises(Mistake, match="eve has nothing to undo"):

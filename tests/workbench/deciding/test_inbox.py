@@ -178,14 +178,14 @@ def test_deciding_goes_on_as_the_inbox_was(desk):
     assert next_for(desk, "ada") == documents_in(desk, "likely", filters)[0]
     start_in(desk, "ada", "random", Filters())
     assert desk.queues.of("ada").among is None
-    with pytest.raises(Mistake, match="do not wait"):
+    with pytest.raises(Mistake, match="are not waiting"):
         start_in(desk, "ada", "random", Filters("decided"))
 
 
 def test_an_empty_project_has_an_empty_inbox(empty):
     assert inbox(empty).rows == ()
     assert inbox(empty, filters=Filters("all")).total == 0
-    with pytest.raises(Mistake, match="probabilities must be known"):
+    with pytest.raises(Mistake, match="probabilities are known"):
         offer(empty, "ada", Filters(), 0.9)
 
 
@@ -236,7 +236,7 @@ def test_only_what_is_sure_enough_and_shown(sure, monkeypatch):
         offer(sure, "ada", Filters(), 0.0)
     with pytest.raises(Mistake, match="only undecided"):
         offer(sure, "ada", Filters("decided"), 0.9)
-    with pytest.raises(Mistake, match="no document is ticked"):
+    with pytest.raises(Mistake, match="no document is selected"):
         accept(sure, "ada", [], 0.9)
     with pytest.raises(Mistake, match="at most 2"):
         accept(sure, "ada", [Guessed("new-0", "bees", 1.0, 0)] * 3, 0.9)

@@ -8,7 +8,8 @@ from classmark.corpus.documents import Document
 from classmark.problems import Mistake, UnreadableFile
 from classmark.rankers.text_ranker import TextRanker
 from classmark.workbench.files.exporting import export_documents
-from classmark.workbench.files.importing import import_documents, prefer
+from classmark.workbench.files.import_acts import prefer
+from classmark.workbench.files.importing import import_documents
 from classmark.workbench.learning.evaluate import evaluate_project
 from classmark.workbench.learning.lessons import taught
 from classmark.workbench.learning.train import train

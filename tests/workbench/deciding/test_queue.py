@@ -165,7 +165,7 @@ def test_with_enough_decisions_probabilities_decide(tmp_path):
     ("asked", "wrong"),
     [
         ({"order": "steep"}, "uncertain, likely, random, similar"),
-        ({"top": 0}, "at least one"),
+        ({"top": 0}, "enter at least 1"),
         ({"to": "bees0"}, "--order similar"),
         ({"order": "similar", "to": "nobody"}, "no document 'nobody'"),
     ],

@@ -10,10 +10,10 @@ from classmark.formats.weights import read_weights
 from classmark.problems import Mistake
 from classmark.workbench.deciding.decide import Decision, decide
 from classmark.workbench.examples.example_search import ExampleSearch
+from classmark.workbench.examples.export import export_weights
 from classmark.workbench.examples.like import (
     Answers,
     SearchStart,
-    export_weights,
     ids_of,
     list_likes,
     open_example_search,
@@ -28,7 +28,7 @@ from classmark.workbench.examples.searches import (
 )
 from classmark.workbench.files.importing import import_records
 from classmark.workbench.project import Project
-from projects import new_project
+from projects import new_project, parish
 
 TEXTS = {
     "b1": "Honey and honeycombs in the hive",
@@ -120,7 +120,7 @@ def test_yes_and_no_are_learned_from_kept_and_taken_back(project):
     held.learn()
     assert held.scores == pytest.approx(warm, abs=1e-2)
     held.undo()
-    with pytest.raises(Mistake, match="is left without examples"):
+    with pytest.raises(Mistake, match="lacks an example"):
         held.undo()
 
 
@@ -190,7 +190,7 @@ def test_a_category_gives_examples_and_what_is_rejected_from_it(project):
     like(project, said(yes=("c1",)))
     like(project, said(category="bees"), "search-1")
     assert acts(project)["c1"] == "yes", "what the search said itself holds"
-    with pytest.raises(Mistake, match="no document is assigned to category 'bread'"):
+    with pytest.raises(Mistake, match="no document is in category 'bread'"):
         like(project, said(category="bread"))
 
 
@@ -233,7 +233,7 @@ def test_weights_rank_elsewhere_as_here(project, tmp_path):
 
 
 def test_when_all_is_marked_there_is_nothing_to_rank(project):
-    with pytest.raises(Mistake, match="all 10 documents are examples or marked"):
+    with pytest.raises(Mistake, match="nothing is left to rank"):
         like(project, said(*TEXTS))
     found = like(project, everything=True)
     assert len(found.hits) == 10
@@ -245,7 +245,7 @@ def test_when_all_is_marked_there_is_nothing_to_rank(project):
     [
         (said("b9"), "no document 'b9': did you mean b"),
         (said("b1", yes=("b9",)), "no document 'b9'"),
-        (said("b1", yes=("b2",), no=("b2",)), "'b2': yes and no"),
+        (said("b1", yes=("b2",), no=("b2",)), "'b2' is marked yes and no"),
         (said("b1", method="guess"), "guess"),
         (said("b1", terms=0), "terms is 0"),
         (said(category="honey"), "no category 'honey'"),
@@ -348,3 +348,24 @@ def test_parameters_without_effect_or_sense_are_refused(project, how, message):
     with pytest.raises(Mistake, match=re.escape(message)):
         like(project, said("b1", "b2", **how), name="new")
     assert list_likes(project).rows == []
+
+
+@pytest.mark.parametrize(
+    ("n_examples", "words"),
+    [
+        (1, "auto: 50 % SVM (C = 1, 2 hopeful documents), 50 % Rocchio"),
+        (10, "auto: 50 % SVM (C = 0.225, 2 hopeful documents), 50 % Rocchio"),
+        (24, "auto: 62 % squared hinges (C = 0.1), 32 % SVM (C = 0.025, others × 2), "),
+    ],
+)
+def test_it_is_said_what_auto_has_chosen(tmp_path, n_examples, words):
+    with Project(new_project(tmp_path / "parish", parish())) as project:
+        names = ("bees", "bread", "candles")
+        examples = [f"{names[at % 3]}-{at // 3}" for at in range(n_examples)]
+        search = open_example_search(project, SearchStart(tuple(examples)))
+        ranking = search.rank()
+        assert ranking.learned.startswith(words)
+        averaged = ranking.as_json()["averaged"]
+        assert sum(part["share"] for part in averaged) == pytest.approx(1.0)
+        assert search.view(5).averaged == tuple(ranking.averaged)
+        assert search.view(5).learned == ranking.learned

@@ -13,11 +13,10 @@ from classmark.weighting.vectorizer import Vectorizer
 from classmark.workbench.deciding.similar import alike, groups_of, nearly_same
 from classmark.workbench.examples import open_searches, screening
 from classmark.workbench.examples.example_search import MEANING, ExampleSearch
+from classmark.workbench.examples.export import export_ranking, export_weights
 from classmark.workbench.examples.like import (
     Answers,
     SearchStart,
-    export_ranking,
-    export_weights,
     open_example_search,
     rank_by_file,
     rank_in_index,
@@ -356,3 +355,16 @@ def test_kernels_see_both(project, kernel):
     search = open_example_search(project, start)
     assert isinstance(search, ExampleSearch)
     assert sorted(ids(search.rank(2))) == ["b2", "b3"]
+
+
+def test_texts_are_not_encoded_by_a_source_of_before(tmp_path, monkeypatch):
+    source = use_concepts(monkeypatch)
+    with new_desk(tmp_path / "shelf", TEXTS, meaning=STATIC) as desk:
+        start = SearchStart(("b1",), name="bees")
+        number = open_searches.begin_for(desk, "", start)
+        monkeypatch.setattr(open_searches, "AT_ONCE", 0)
+        monkeypatch.setattr(desk.jobs, "start", lambda *_: None)
+        set_meaning(desk, MeaningSettings())
+        with pytest.raises(open_searches.BeingRead):
+            open_searches.add_text(desk, number, "an own text")
+        assert "an own text" not in source.encoded

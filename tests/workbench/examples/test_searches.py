@@ -184,7 +184,7 @@ def test_a_search_is_read_without_the_others(store, monkeypatch):
     assert open_search(store).number == numbers[2]
     assert len(decoded) == 4
     for number in (99, 10**30):
-        with pytest.raises(Mistake, match=f"there is no search {number}: the list"):
+        with pytest.raises(Mistake, match=f"there is no search {number}: choose"):
             search_by_number(store, number)
     with pytest.raises(Mistake, match="no search 'all'"):
         open_search(store, "all")

@@ -160,3 +160,20 @@ def test_layers_are_compared(tmp_path):
         specs = ["plm", "plm(layers=0)", "loglinear(layers=2)", "rocchio"]
         rows = evaluate_project(project, specs, 2).table.rows
         assert [row["learner"] for row in rows] == specs
+
+
+class TooMany(dict):
+    """Numbers of categories that nobody may go through."""
+
+    def __iter__(self):
+        raise AssertionError("all categories are gone through for one document")
+
+    keys = items = values = __iter__
+
+
+def test_one_document_does_not_go_through_all_categories():
+    number = TooMany(NUMBER)
+    assert lesson(record(), number) == [NUMBER["a1"]]
+    assert lesson(record(aside=True), number) is None
+    refused = lesson(record(labels={}, rejected=frozenset({"b1"})), number)
+    assert refused.edges() == [(5, 3)]

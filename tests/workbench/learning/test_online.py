@@ -6,8 +6,8 @@ import pytest
 from classmark.problems import Mistake
 from classmark.rankers.online import MMP
 from classmark.workbench.deciding.decide import Decision, decide
-from classmark.workbench.learning import fit
 from classmark.workbench.learning import options as once
+from classmark.workbench.learning import unfitted
 from classmark.workbench.learning.evaluate import evaluate_project
 from classmark.workbench.learning.live import Service, and_learn, model_in_service
 from classmark.workbench.learning.rebuild import rebuild
@@ -99,7 +99,7 @@ def test_losses_go_with_their_learners():
         validated({"name": "x", "learning": {"loss": "3"}})
     with pytest.raises(Mistake, match=r"learning\.vote is yes beside average"):
         validated({"name": "x", "learning": {"vote": True, "average": "yes"}})
-    assert fit.new_ranker(LearningSettings(learner="mmp")).loss == 1
+    assert unfitted.new_ranker(LearningSettings(learner="mmp")).loss == 1
 
 
 def test_options_for_this_once_are_refused_where_they_mean_nothing(tmp_path):

@@ -7,7 +7,7 @@ from classmark.problems import Mistake
 from classmark.weighting.live import LiveVectorizer
 from classmark.weighting.selection import select_features
 from classmark.weighting.vectorizer import Vectorizer
-from classmark.workbench.learning import fit
+from classmark.workbench.learning import fit, unfitted
 from classmark.workbench.learning.learner import open_learner
 from classmark.workbench.learning.live import model_in_service
 from classmark.workbench.learning.models import open_model
@@ -56,7 +56,7 @@ def test_a_training_keeps_the_terms_that_are_selected(tmp_path):
     with Project(new_parish(tmp_path / "p")) as project:
         records = fit.labelled(project)
         collection = fit.collected(project, records)
-        whole = fit.new_vectorizer(project)
+        whole = unfitted.new_vectorizer(project)
         X = whole.fit_transform(collection.texts)
         terms = select_features(X, collection.labels, 3, of="positive")
         trained = train(project, FEW)
@@ -97,5 +97,5 @@ def test_without_any_label_there_is_nothing_to_select_by(tmp_path):
             ),
             project.store.categories(),
         )
-        with pytest.raises(Mistake, match="no word speaks for any category"):
-            fit.fit(none, fit.new_vectorizer(project), FEW)
+        with pytest.raises(Mistake, match="no word is typical of any category"):
+            fit.fit(none, unfitted.new_vectorizer(project), FEW)

@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 
 from classmark.rankers import meaning_weight
-from classmark.workbench.learning.learner import open_learner, training_of
+from classmark.workbench.learning.learner import open_learner
 from classmark.workbench.learning.models import trained_model
 from classmark.workbench.learning.rebuild import rebuild
 from classmark.workbench.learning.train import train
+from classmark.workbench.learning.trained import training_of
 from classmark.workbench.meaning import set_meaning
 from classmark.workbench.project import Project
 from classmark.workbench.settings import MeaningSettings

@@ -13,7 +13,9 @@ from classmark.evaluation.evaluate import (
     in_tree,
 )
 from classmark.hierarchies.report import taxonomy_report
+from classmark.measures import calibration_error
 from classmark.problems import Mistake
+from classmark.rankers.calibration import crossed_probabilities
 from classmark.rankers.text_ranker import TextRanker
 from classmark.taxonomy.tree import Category, Taxonomy
 from classmark.weighting.vectorizer import Vectorizer
@@ -22,15 +24,14 @@ from classmark.workbench.learning.fit import (
     Size,
     bytes_text,
     choose,
-    described,
     fit,
     has_tree,
     task_of,
 )
-from classmark.workbench.learning.learner import TRAINED
 from classmark.workbench.learning.models import present_id
 from classmark.workbench.learning.rebuild import rebuild
 from classmark.workbench.learning.train import train
+from classmark.workbench.learning.trained import TRAINED
 from classmark.workbench.project import Project
 from classmark.workbench.settings import LearningSettings
 from projects import new_project
@@ -93,6 +94,21 @@ def test_a_tree_is_more_than_a_root():
     assert ratio == pytest.approx((2 + 2 + 2) / 12)
 
 
+def test_a_root_and_a_few_strays_are_no_tree():
+    leaves = [str(n) for n in range(60)]
+    rooted = Taxonomy([("all", leaf) for leaf in leaves], nodes=["alone"])
+    strays = Taxonomy([("0", "1"), ("2", "3"), ("4", "5")], nodes=leaves)
+    for tree in (rooted, strays):
+        assert has_tree(tree)
+        found = choose(LearningSettings(), tree, SIZE)
+        assert (found.name, found.complexity_ratio) == ("plain", None)
+        assert "the tree hardly parts the categories" in found.why
+        asked = choose(LearningSettings(strategy="flat"), tree, SIZE)
+        assert asked.complexity_ratio > 0.75
+    thirds = Taxonomy([(f"g{int(leaf) // 20}", leaf) for leaf in leaves])
+    assert choose(LearningSettings(), thirds, SIZE).name == "flat"
+
+
 @pytest.mark.parametrize(
     ("size", "said"),
     [
@@ -140,7 +156,7 @@ def tasks():
 def test_names_notes_and_synonyms_describe_a_category():
     task = tasks()
     assert task.descriptions["1"] == "Bees\nof honey\napiary"
-    assert described(Category("2")) == ""
+    assert task.descriptions["2"] == ""
 
 
 @pytest.mark.parametrize("strategy", [s for s in STRATEGIES if s != "auto"])
@@ -195,7 +211,7 @@ def test_training_counts_the_tree_as_the_report_does():
     edges = [*task.tree.edges, ("b", "1"), ("a", "3")]  # and two parents
     graph = replace(task, tree=Taxonomy(edges, nodes=task.tree.nodes))
     for one in (task, graph):
-        _, strategy, X = fit(one, Vectorizer(), LearningSettings())
+        _, strategy, X = fit(one, Vectorizer(), LearningSettings(strategy="flat"))
         y = [one.collection.categories[own[0]] for own in one.collection.labels]
         report = taxonomy_report(one.tree, X, y)
         assert strategy.complexity_ratio == report.complexity_ratio
@@ -273,6 +289,51 @@ def test_rare_recall_is_a_mean_over_rare_categories():
     assert measured["micro_f1"] == pytest.approx(13 / 17)
     f1 = (2 * 12 / (16 + 12) + 2 * 1 / (1 + 3) + 0) / 3
     assert measured["macro_f1"] == pytest.approx(f1)
+
+
+def test_the_calibration_error_of_rare_categories_is_measured_apart():
+    """What is rare comes as chance has it; what is frequent is told by its score."""
+    rng = np.random.default_rng(0)
+    n = 400
+    labels = [[i % 2] for i in range(n)]
+    rare = rng.choice(n, 16, replace=False)
+    for at, document in enumerate(rare):
+        labels[document].append(2 + at % 2)
+    scores = rng.normal(size=(n, 4))
+    scores[np.arange(n), np.arange(n) % 2] += 9.0
+    scores[:, 2:] -= 2.0
+    texts, every = [f"t{i}" for i in range(n)], np.arange(n)
+
+    class Told:
+        def scores(self, some):
+            return scores[[int(text[1:]) for text in some]]
+
+    collection = LabelledTexts(texts, labels, list("abcd"))
+    measures = evaluate_each(collection, [(every, every)], {"told": lambda _: Told()})[
+        "told"
+    ].measures
+    sizes = np.array([200, 200, 8, 8])
+    found = crossed_probabilities(scores, labels, sizes=sizes)
+    right = np.array([[c in own for c in range(4)] for own in labels])
+    assert measures["calibration_error"] == calibration_error(found, right)
+    apart = calibration_error(found[:, 2:], right[:, 2:])
+    assert measures["rare_calibration_error"] == apart != measures["calibration_error"]
+
+
+def test_without_rare_categories_there_is_no_error_of_theirs():
+    labels = [[i % 2] for i in range(60)]
+    scores = np.eye(2)[np.arange(60) % 2]
+
+    class Told:
+        def scores(self, some):
+            return scores[[int(text) for text in some]]
+
+    collection = LabelledTexts([str(i) for i in range(60)], labels, ["a", "b"])
+    every = np.arange(60)
+    learners = {"told": lambda _: Told()}
+    measures = evaluate_each(collection, [(every, every)], learners)["told"].measures
+    assert "calibration_error" in measures
+    assert "rare_calibration_error" not in measures
 
 
 @pytest.mark.parametrize("never", [0.0, -np.inf])

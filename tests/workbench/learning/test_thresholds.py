@@ -12,7 +12,8 @@ from classmark.workbench.deciding.decide import Decision, acts_since, decide
 from classmark.workbench.deciding.history import history
 from classmark.workbench.deciding.suggest import place, suggest
 from classmark.workbench.files.exporting import export_documents
-from classmark.workbench.files.importing import import_documents, prefer
+from classmark.workbench.files.import_acts import prefer
+from classmark.workbench.files.importing import import_documents
 from classmark.workbench.learning.evaluate import evaluate_project
 from classmark.workbench.learning.lessons import lesson
 from classmark.workbench.learning.live import learn_at_once as learn
@@ -86,7 +87,7 @@ def test_a_decision_may_say_it_and_undo_takes_it_back(project):
     assert (line["category"], line["other"]) == ("bees", "threshold")
     undo(project, None, "eve")
     assert project.store.preferences() == {}
-    with pytest.raises(Mistake, match="cannot be above itself"):
+    with pytest.raises(Mistake, match="cannot be preferred to itself"):
         decide(project, "mead", Decision(over=(("threshold", "threshold"),)), who="eve")
 
 

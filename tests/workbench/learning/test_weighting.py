@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from classmark.problems import Mistake
-from classmark.workbench.learning import fit
+from classmark.text import analyzer_from
+from classmark.weighting.vectorizer import Vectorizer
 from classmark.workbench.learning import options as once
+from classmark.workbench.learning import unfitted
 from classmark.workbench.learning.learner import from_nothing
 from classmark.workbench.project import Project
 from classmark.workbench.settings import LearningSettings, validated
@@ -15,7 +17,7 @@ TEXTS = ["bees", "bees honey hive wax", "honey bread", "a hive of bees and wax"]
 
 
 def lengths(project):
-    X = fit.new_vectorizer(project).fit_transform(TEXTS)
+    X = unfitted.new_vectorizer(project).fit_transform(TEXTS)
     return np.sqrt(X.multiply(X).sum(axis=1)).A1
 
 
@@ -48,6 +50,19 @@ def test_the_norm_is_as_set_and_automatic_by_weighting(tmp_path, learning, unit)
         assert np.allclose(lengths(project), 1.0) == unit
         live = from_nothing(project).ranker.vectorizer
         assert (live.norm == "l2", live.slope) == (unit, 0.3)
+
+
+def test_the_usual_vectorizer_is_that_of_a_new_project(tmp_path):
+    with Project(new_project(tmp_path / "p")) as project:
+        of_project = unfitted.new_vectorizer(project)
+    usual = Vectorizer.usual()
+    first, second = (each.get_params(deep=False) for each in (usual, of_project))
+    analyzers = (params.pop("analyzer") for params in (first, second))
+    assert len({str(analyzer_from(each)) for each in analyzers}) == 1
+    assert first == second
+    assert usual.weighting == "log-tfidf" != Vectorizer().weighting
+    changed = Vectorizer.usual(characters=0, min_df=2)
+    assert (changed.characters, changed.min_df, changed.first_line) == (0, 2, 2)
 
 
 def test_a_slope_beyond_1_is_refused():

@@ -1,6 +1,7 @@
 """Trainings of one project keep what they have finished, and do not disturb others."""
 
-from classmark.workbench.learning.train import WORKING, WorkingFolder, train
+from classmark.workbench.learning.train import train
+from classmark.workbench.learning.working_folder import WORKING, WorkingFolder
 from classmark.workbench.project import Project
 from projects import new_project
 from workbench.acts import teach_all

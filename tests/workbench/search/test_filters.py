@@ -196,9 +196,9 @@ def test_many_documents_are_labelled_as_one_group_that_one_undo_takes_back(desk)
     assert desk.state.labels == before
     with pytest.raises(Mistake, match="already"):
         label_all(desk, ["bees-1"], "bees", "ada")
-    with pytest.raises(Mistake, match="no document is chosen"):
+    with pytest.raises(Mistake, match="no document is selected"):
         label_all(desk, [], "bees", "ada")
-    with pytest.raises(Mistake, match="at most 3 are taken"):
+    with pytest.raises(Mistake, match="at most 3 can be used"):
         all_answers(desk, "note", SearchFilters(), 3)
 
 

@@ -277,7 +277,7 @@ def test_the_weight_is_learned_and_put_into_the_settings(project, tmp_path):
     plan = Sweep("jm", ("weight=3,4",), "map", ("lambda=0.3",), "rm3", True, True)
     tuned = tune_meaning(project, JUDGED, plan, tmp_path / "t.svg")
     assert len(tuned.table.rows) == 2
-    assert "searches count meaning 3 from now on" in tuned.table.note
+    assert "searches now use the weight 3" in tuned.table.note
     assert Project(project.folder).settings.search.meaning_weight == 3.0
     assert search_in(project, "verdict", QueryOptions()).hits[0].score == 3.0
 

@@ -33,7 +33,7 @@ def test_documents_are_ranked_with_their_titles(project):
     assert sum(row["probability"] for row in found.rows) == pytest.approx(1)
     assert first["times the mean"] == pytest.approx(3 * first["probability"])
     assert found.note == (
-        "3 links, 3 pages, 1 of them without links; 1 links lead elsewhere"
+        "3 links between 3 pages, 1 of them without links; 1 links lead elsewhere"
     )
     assert [row["id"] for row in rank_documents(project, LinkReader(), 1).rows] == [
         "honey"

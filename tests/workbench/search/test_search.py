@@ -56,7 +56,7 @@ def test_scores_are_taken_apart(project):
     found = search_in(project, "bees hum", QueryOptions(explain=True))
     for answer in found.hits:
         assert sum(answer.parts.values()) == pytest.approx(answer.score)
-    assert set(found.hits[0].parts) == {"title:bee", "body:hum"}
+    assert set(found.hits[0].parts) == {"bee", "hum"}
     smoothed = search_in(project, "bees hum", QueryOptions("dirichlet", explain=True))
     assert "(document)" in smoothed.hits[0].parts
 
@@ -82,7 +82,7 @@ def test_models_parameters_feedback_weights_and_priors(project):
 @pytest.mark.parametrize(
     ("query", "wish", "said"),
     [
-        ("bees (", QueryOptions(), "query:7: "),
+        ("bees (", QueryOptions(), "query, character 7: "),
         ("bees", QueryOptions(k=0), "k is 0"),
         ("bees", QueryOptions("bm26"), "model is 'bm26'"),
         ("bees", QueryOptions(parameters=("k1",)), "--set 'k1': write name=value"),

@@ -8,11 +8,18 @@ import pytest
 
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
+from classmark.taxonomy.tree import taxonomy_of
+from classmark.workbench.categories.browse import (
+    NameOrder,
+    _counted,
+    branch_counts,
+    name_order,
+)
 from classmark.workbench.deciding.decide import Decision, decide
 from classmark.workbench.project import Project
 from classmark.workbench.store import state as states
 from classmark.workbench.store.state import State
-from projects import new_project
+from projects import new_desk, new_project
 from workbench.acts import Acts, say
 
 
@@ -41,7 +48,7 @@ def require_followed(state, store):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_acts_are_followed_one_by_one(project, seed):
-    acts = Acts(project, np.random.default_rng(seed), deletes=True)
+    acts = Acts(project, np.random.default_rng(seed))
     for _ in range(40):
         acts.act()
         require_followed(project.state, project.store)
@@ -79,3 +86,29 @@ def test_one_set_aside_document_is_answered_alone(project, monkeypatch):
     monkeypatch.setattr(project.store, "aside", lambda: 1 / 0)
     assert project.store.record("b1").aside
     assert not project.store.record("b2").aside
+
+
+def require_levels(desk):
+    """Every level that was opened is as if it were sorted now."""
+    order, afresh = name_order(desk), NameOrder(desk.categories)
+    for of in (None, *desk.categories):
+        below = desk.tree.roots if of is None else desk.tree.children(of)
+        assert order.level(of, lambda: below) == afresh.level(of, lambda: below)  # noqa: B023
+    assert branch_counts(desk) == _counted(desk.tree, list(desk.state.labels.values()))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_desk_follows_every_change_of_categories(tmp_path, seed):
+    """As if it read all of them again."""
+    with new_desk(tmp_path / "shelf") as desk:
+        desk.background.stop()
+        desk.store.run("PRAGMA synchronous = OFF")
+        acts = Acts(desk, np.random.default_rng(seed), learn=lambda _: None)
+        for _ in range(80):
+            acts.act()
+            desk.look_again()
+            now = desk.store.categories()
+            assert list(desk.categories.items()) == [(each.id, each) for each in now]
+            assert desk.tree == taxonomy_of(now)
+            require_levels(desk)
+            require_followed(desk.state, desk.store)

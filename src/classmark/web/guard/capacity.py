@@ -33,7 +33,7 @@ THREADS, FEWEST_THREADS = 40, 4  # that work on requests
 CONNECTIONS, FEWEST_CONNECTIONS = 512, 16
 PER_THREAD = 3  # open files: the store, its log, and one that is read or written
 REFUSED = 16  # connections that are only told to come again
-BESIDES = 56  # open files of learning, long work and everything else
+BESIDES = 64  # open files of learning, long work and everything else
 QUEUE = 2048  # connections that wait to be let in
 AT_A_TIME = 8  # of them are let in before anything else is done
 LONG_SILENT = 2.0  # seconds after which a silent connection makes room for another
@@ -58,9 +58,13 @@ class Capacity(NamedTuple):
         return self.connections // 2
 
 
-def capacity_of(folder: Path) -> Capacity:
-    """Share out what this process may have open, as far as the system lets it."""
-    besides = BESIDES + _mapped(folder)
+def capacity_of(*folders: Path) -> Capacity:
+    """Share out what this process may have open, as far as the system lets it.
+
+    folders : the projects that may be open at once.
+    """
+    besides = sum(BESIDES + _mapped(folder) for folder in folders)
+    besides += (len(folders) - 1) * (PER_THREAD - 1) * THREADS
     return shared_out(_open_files(besides + _taken(THREADS, CONNECTIONS)), besides)
 
 

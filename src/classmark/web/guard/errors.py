@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import logging
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any
@@ -17,9 +17,11 @@ from fastapi.responses import JSONResponse, RedirectResponse, Response
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from classmark.language import N_, _
 from classmark.problems import DamagedFolder, Mistake
 from classmark.web.guard.auth import caller_of
-from classmark.web.render import alone, fragment, page
+from classmark.web.guard.wrong_fields import wrong_field
+from classmark.web.render import PROJECT, alone, fragment, outside, page
 from classmark.workbench.deciding.decide import Conflict
 from classmark.workbench.examples.open_searches import BeingRead
 from classmark.workbench.store.schema import StoreInUse
@@ -27,19 +29,23 @@ from classmark.workbench.store.schema import StoreInUse
 LOG = logging.getLogger("classmark.web")
 PROGRAMS = ("/api", "/v1")
 PROBLEM = "application/problem+json"
-NOT_FOUND = "There is no such page: it may have been renamed, or its address mistyped."
-FAILED = (
-    "Something failed in the program. What was acknowledged before as saved is on "
-    "disk; the last request may not be: look at History before you repeat it."
+NOT_FOUND = N_(
+    "There is no such page: it may have been renamed, or the address mistyped."
 )
-FULL = "The disk of the project is full, so nothing was written: make room, then repeat"
-CLOSED = (
-    "The folder of the project cannot be written: let the server write to it, then "
+FAILED = N_(
+    "An internal error occurred. Everything reported as saved is on disk; the last "
+    "request may not be: check the history before you repeat it. Reference: "
+    "%(reference)s"
+)
+FULL = N_(
+    "The disk of the project is full, so nothing was written: free some space, then "
     "repeat"
 )
-FILES = (
-    "The server may not open more files, so nothing was written: try again in a "
-    "moment; raise its limit (ulimit -n)"
+CLOSED = N_(
+    "The folder of the project is not writable: let the server write to it, then repeat"
+)
+FILES = N_(
+    "The server has too many files open, so nothing was written: try again in a moment"
 )
 ON_DISK = {
     errno.ENOSPC: FULL,
@@ -49,14 +55,14 @@ ON_DISK = {
     errno.EPERM: CLOSED,
     errno.EMFILE: FILES,
     errno.ENFILE: FILES,
-    errno.EIO: "The disk of the project does not answer: see that it is well",
+    errno.EIO: N_("The disk of the project does not respond: check it"),
 }
 HEADINGS = {
-    401: "Log in again",
-    403: "Not allowed",
-    404: "Not here",
-    500: "Something failed",
-    503: "The project cannot be used now",
+    401: N_("Log in again"),
+    403: N_("Not allowed"),
+    404: N_("Not found"),
+    500: N_("Internal error"),
+    503: N_("The project is not available now"),
 }
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -101,6 +107,15 @@ def or_missing(message: str = "") -> Iterator[None]:
         raise Missing(message or str(mistake)) from None
 
 
+def warm(*steps: Callable[[], object]) -> None:
+    """Load ahead what nobody waits for yet; whoever needs it is told what is wrong."""
+    try:
+        for step in steps:
+            step()
+    except Mistake as problem:
+        LOG.warning("not warm yet: %s", problem)
+
+
 class Headers:
     """Add the headers to every answer of an application; answer HEAD on pages as GET.
 
@@ -137,7 +152,13 @@ def add_headers(headers: MutableHeaders, *, secure: bool) -> None:
 
 
 def for_programs(path: str) -> bool:
-    """Whether an address is called by programs."""
+    """Whether an address is called by programs, of one project or among several.
+
+    >>> for_programs("/api/v1/project"), for_programs("/p/shelf/api/v1/project")
+    (True, True)
+    """
+    if path.startswith(PROJECT):
+        path = "/" + path.removeprefix(PROJECT).partition("/")[2]
     return path.startswith(PROGRAMS) or path == "/openapi.json"
 
 
@@ -158,7 +179,7 @@ def refuse(
         problem |= {"title": HTTPStatus(status).phrase, "status": status}
         problem |= {"detail": message, "error": {"message": wrong, "remedy": remedy}}
         return JSONResponse(problem | more, status, headers, media_type=PROBLEM)
-    heading = HEADINGS.get(status, "Not done")
+    heading = _(HEADINGS.get(status, N_("Not done")))
     values: dict[str, Any] = {"heading": heading, "message": message, "status": status}
     values["status_code"] = status
     if request.headers.get("hx-request"):
@@ -179,7 +200,7 @@ def _came_from(request: Request) -> str:
         came = urlsplit(request.headers.get("referer", ""))
     except ValueError:  # a stranger may send anything
         return ""
-    if came.netloc != request.url.netloc or came.path == request.url.path:
+    if came.netloc != request.url.netloc or came.path == outside(request.url.path):
         return ""
     return came.path + (f"?{came.query}" if came.query else "")
 
@@ -187,7 +208,7 @@ def _came_from(request: Request) -> str:
 def refuse_scope(scope: Scope, refused: HTTPException) -> Response:
     """Answer a request that was stopped before the application."""
     headers = dict(refused.headers or {})
-    return refuse(Request(scope), refused.status_code, str(refused.detail), headers)
+    return refuse(Request(scope), refused.status_code, _(str(refused.detail)), headers)
 
 
 def ask_to_log_in(scope: Scope) -> Response:
@@ -198,12 +219,14 @@ def ask_to_log_in(scope: Scope) -> Response:
             "Nobody is known by this request: send a token in the header Authorization"
         )
         return refuse(request, 401, message, {"WWW-Authenticate": "Bearer"})
-    back = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    back = outside(request.url.path) + (
+        f"?{request.url.query}" if request.url.query else ""
+    )
     door = "/enter" if back == "/" else f"/enter?next={quote(back, safe='/')}"
     if request.headers.get("hx-request"):
         return Response(status_code=401, headers={"HX-Redirect": "/enter"})
     if request.method not in ("GET", "HEAD"):
-        message = "You are not logged in any more, so nothing was saved: log in again."
+        message = _("Your session has ended, so nothing was saved: log in again.")
         return refuse(request, 401, message)
     return RedirectResponse(door, 303)
 
@@ -215,7 +238,7 @@ def handle_errors(app: FastAPI, *, secure: bool) -> None:
         reference = secrets.token_hex(4)
         kind = type(problem).__name__
         LOG.error("failure %s: %s at %s", reference, kind, request.url.path)
-        shown = refuse(request, 500, f"{FAILED} Reference: {reference}")
+        shown = refuse(request, 500, _(FAILED, reference=reference))
         add_headers(shown.headers, secure=secure)
         return shown
 
@@ -249,16 +272,19 @@ def _not_written(request: Request, problem: Exception) -> Response:
     message = ON_DISK.get(getattr(problem, "errno", 0))
     if message is None:
         raise problem
-    return refuse(request, 503, message, {"Retry-After": "2"})
+    return refuse(request, 503, _(message), {"Retry-After": "2"})
 
 
 def _http_error(request: Request, problem: Exception) -> Response:
     status = getattr(problem, "status_code", 500)
     message = str(getattr(problem, "detail", "")) or HTTPStatus(status).phrase
     if status == 404 and message == HTTPStatus.NOT_FOUND.phrase:
-        message = NOT_FOUND
+        message = _(NOT_FOUND)
     if status == 405:
-        message = f"This address does not take {request.method}: open the page anew."
+        message = _(
+            "This address does not accept %(method)s: reload the page.",
+            method=request.method,
+        )
     headers = dict(getattr(problem, "headers", None) or {})
     return refuse(request, status, message, headers)
 
@@ -267,9 +293,7 @@ def _malformed(request: Request, problem: Exception) -> Response:
     assert isinstance(problem, RequestValidationError)  # noqa: S101 - by registration
     if for_programs(request.url.path):
         return refuse(request, 400, malformed(problem))
-    first = problem.errors()[0]
-    where = " ".join(str(part) for part in first["loc"][1:]) or "the request"
-    return refuse(request, 400, f"{where} cannot be used: {_uncapitalised(first)}")
+    return refuse(request, 400, wrong_field(problem.errors()[0]))
 
 
 def malformed(problem: RequestValidationError) -> str:
@@ -280,12 +304,8 @@ def malformed(problem: RequestValidationError) -> str:
     """
     first = problem.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
-    return f"{where} is not as it should be: {_uncapitalised(first)}"
-
-
-def _uncapitalised(error: dict[str, Any]) -> str:
-    message = str(error["msg"])
-    return f"{message[:1].lower()}{message[1:]}"
+    message = str(first["msg"])
+    return f"{where} is not as it should be: {message[:1].lower()}{message[1:]}"
 
 
 def in_two(message: str) -> tuple[str, str]:

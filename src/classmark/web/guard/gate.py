@@ -11,14 +11,16 @@ from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_netw
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, State
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
+from classmark.language import N_, _
 from classmark.problems import DamagedFolder, Mistake
 from classmark.web.guard.auth import Identity, LogInSession, Sessions, Who, same
 from classmark.web.guard.errors import RefusedRequest, ask_to_log_in, refuse_scope
+from classmark.web.guard.traffic import HEALTH
 
 Networks = tuple[IPv4Network | IPv6Network, ...]
 
@@ -45,7 +47,8 @@ def behind(app: ASGIApp, proxy: str) -> ASGIApp:
     trusted: Any = ProxyHeadersMiddleware(inner, [str(each) for each in networks])
 
     async def by_proxy(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and not _is_in(networks, scope["client"]):
+        is_visit = scope["type"] == "http" and scope["path"] != HEALTH
+        if is_visit and not _is_in(networks, scope["client"]):
             refused = RefusedRequest(
                 403, "Only the proxy is answered here: ask by its name."
             )
@@ -74,8 +77,9 @@ class Doors:
     names : host names it answers to;  code : opens the door of the machine's own user,
     "" if there is none;  secure : the browser speaks TLS, to us or to a proxy;
     proxy : the address whose forwarded headers are believed;  annif : whether Annif's
-    questions (``/v1``) are answered without a token;  port : keeps the cookies of two
-    servers on one machine apart.
+    questions (``/v1``) are answered without a token;  port, mark : keep the cookies of
+    two servers on one machine apart; with TLS it is the mark, which all servers of one
+    project share.
     """
 
     names: frozenset[str] = LOOPBACK
@@ -84,11 +88,14 @@ class Doors:
     proxy: str = ""
     annif: bool = True
     port: int = 8000
+    mark: str = ""
 
     @property
     def cookie(self) -> str:
         """The name of the cookie that carries a session."""
-        return f"__Host-classmark-{self.port}" if self.secure else f"cm-{self.port}"
+        if self.secure:
+            return f"__Host-classmark-{self.mark or self.port}"
+        return f"cm-{self.port}"
 
 
 def is_loopback(host: str) -> bool:
@@ -160,7 +167,7 @@ def check_once(headers: Headers) -> None:
     """Refuse a header that decides who asks and comes twice."""
     for name in ("host", "origin", "authorization"):
         if len(headers.getlist(name)) > 1:
-            raise RefusedRequest(400, f"The header {name} came twice.")
+            raise RefusedRequest(400, f"The header {name} was sent twice.")
 
 
 def check_host(doors: Doors, headers: Mapping[str, str]) -> None:
@@ -168,8 +175,10 @@ def check_host(doors: Doors, headers: Mapping[str, str]) -> None:
     if hostname(headers.get("host", "")) not in doors.names:
         raise RefusedRequest(
             403,
-            "The request names another host than this server answers to: open the "
-            "address that the server printed, or let it be started with this name.",
+            _(
+                "The request names a host that this server does not answer to: open "
+                "the address that the server printed, or start it with this name."
+            ),
         )
 
 
@@ -179,10 +188,14 @@ def check_origin(doors: Doors, headers: Mapping[str, str]) -> None:
     site = headers.get("sec-fetch-site")
     if origin is not None and not _is_ours(doors, origin, headers):
         raise RefusedRequest(
-            403, f"A page of another origin, {origin!r}, asked for a change."
+            403,
+            _(
+                "A page of another origin, %(origin)r, asked for a change.",
+                origin=origin,
+            ),
         )
     if site is not None and site not in OURS:
-        raise RefusedRequest(403, "A page of another site asked for a change.")
+        raise RefusedRequest(403, _("A page of another site asked for a change."))
 
 
 def _is_ours(doors: Doors, origin: str, headers: Mapping[str, str]) -> bool:
@@ -198,9 +211,9 @@ HEADER = "x-csrf"
 FORMS = {"application/x-www-form-urlencoded": 1 << 20, "multipart/form-data": 16_384}
 MOST_FIELDS = 10_000
 _IN_PARTS = re.compile(rb'\bname="?csrf"?\r\n\r\n([\w-]{1,64})\r\n')
-WITHOUT = (
-    "The form is too old or was not sent by this workbench: go back, load the page "
-    "again and repeat; nothing was changed."
+WITHOUT = N_(
+    "The form is too old or was not sent by this workbench, so nothing was changed: go "
+    "back, reload the page and repeat"
 )
 
 
@@ -256,11 +269,10 @@ DOOR, FILES, ANNIF = "/enter", "/static/", "/v1/"
 class Gate:
     """Check name and origin, find out who asks, and let in those who are known."""
 
-    def __init__(
-        self, app: ASGIApp, *, doors: Doors, sessions: Sessions, identity: Identity
-    ) -> None:
-        self.app, self.doors = app, doors
-        self.sessions, self.identity = sessions, identity
+    def __init__(self, app: ASGIApp, *, state: State) -> None:
+        self.app, self.doors = app, state.doors
+        self.sessions: Sessions = state.sessions
+        self.identity: Identity = state.identity
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request in, or answer it here; what is refused is answered outside."""
@@ -282,12 +294,12 @@ class Gate:
         request = Request(scope)
         headers = request.headers
         check_once(headers)
-        state["still_known"] = lambda: self._who(request) is not None
+        state["still_known"] = lambda: self.who(request) is not None
         if not scope["path"].startswith(FILES):  # so that a refusal is a readable page
             check_host(self.doors, headers)
         if scope["method"] not in SAFE:
             check_origin(self.doors, headers)
-        state["who"] = self._who(request)
+        state["who"] = self.who(request)
         if _bearer(headers) is not None:
             return receive
         secret, session = self._session(request)
@@ -299,7 +311,7 @@ class Gate:
             state["who"] = Who("annif", "reader")
         return receive
 
-    def _who(self, request: Request) -> Who | None:
+    def who(self, request: Request) -> Who | None:
         """Who asks, by a token or else by a session; None: nobody known."""
         bearer = _bearer(request.headers)
         if bearer is not None:

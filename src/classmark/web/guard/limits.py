@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
 from collections.abc import Callable
-from threading import Lock
 from typing import Any
 
 import h11
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from classmark.language import N_, _, whole
 from classmark.web.guard.errors import RefusedRequest, refuse_scope
+from classmark.workbench.store.presence import Presence
+from classmark.workbench.team.people import digest_of
 
 USUAL = 2 << 20
 UPLOAD = 2 << 30
-UPLOADS = ("/files/upload", "/api/v1/import", "/api/v1/uploads")  # to a file, streamed
+UPLOADS = (  # to a file, streamed
+    "/files/upload", "/api/v1/import", "/api/v1/uploads", "/projects/restore",
+    "/api/v1/projects/restore",
+)  # fmt: skip
 LONGEST_HEADERS = 32_768
 ADDRESS = 8_192
 SILENCE = 30.0  # seconds in which nothing comes
@@ -54,14 +58,21 @@ class RequestLimits:
 def _check_sizes(scope: Scope) -> int:
     if sum(len(k) + len(v) for k, v in scope["headers"]) > LONGEST_HEADERS:
         raise RefusedRequest(
-            431, f"The headers are longer than {LONGEST_HEADERS:,} bytes."
+            431,
+            _(
+                "The headers are longer than %(longest_headers)s bytes.",
+                longest_headers=whole(LONGEST_HEADERS),
+            ),
         )
     if len(scope.get("raw_path", b"")) + len(scope["query_string"]) > ADDRESS:
-        raise RefusedRequest(414, f"The address is longer than {ADDRESS:,} bytes.")
+        raise RefusedRequest(
+            414,
+            _("The address is longer than %(address)s bytes.", address=whole(ADDRESS)),
+        )
     most = UPLOAD if scope["path"].startswith(UPLOADS) else USUAL
     lengths = [value for name, value in scope["headers"] if name == b"content-length"]
     if lengths and any(name == b"transfer-encoding" for name, _ in scope["headers"]):
-        raise RefusedRequest(400, "The body has two lengths: send one.")
+        raise RefusedRequest(400, _("The body has two lengths: send one."))
     if lengths and (not lengths[0].isdigit() or int(lengths[0]) > most):
         raise _too_large(most)
     return most
@@ -69,7 +80,11 @@ def _check_sizes(scope: Scope) -> int:
 
 def _too_large(most: int) -> RefusedRequest:
     return RefusedRequest(
-        413, f"More than {most >> 20:,} MiB cannot be sent at once: send it in parts."
+        413,
+        _(
+            "More than %(n)s MiB cannot be sent at once: send it in parts.",
+            n=whole(most >> 20),
+        ),
     )
 
 
@@ -82,10 +97,11 @@ def _counting(receive: Receive, most: int, silence: float) -> Receive:
             return await receive()
         left = began + 2 * silence + size / SLOWEST - time.monotonic()
         try:
-            message = await asyncio.wait_for(receive(), min(silence, left))
+            async with asyncio.timeout(min(silence, left)):
+                message = await receive()
         except TimeoutError:
             raise RefusedRequest(
-                408, "The body comes too slowly: send it again."
+                408, N_("The request arrives too slowly: send it again.")
             ) from None
         size += len(message.get("body", b""))
         ended = not message.get("more_body")
@@ -100,10 +116,21 @@ WITHIN = 300.0
 PER_ADDRESS = 10
 PER_NAME = 30
 MOST_TRIES = 10_000
+FAILURE = """
+SELECT at FROM failures WHERE source = ? AND at > ?
+ORDER BY at DESC LIMIT 1 OFFSET ?
+"""  # the one after which there was one too many
+NOTE_FAILURE = "INSERT INTO failures (source, at) VALUES (?, ?), (?, ?)"
+FORGET_OLD = """
+DELETE FROM failures WHERE at <= ? OR at > ? OR at <=
+  (SELECT at FROM failures ORDER BY at DESC LIMIT 1 OFFSET ?)
+"""
 
 
 class Tries:
-    """Failures of the last five minutes, by address and by name.
+    """Failures of the last five minutes, by address and by name, at all servers.
+
+    presence : where they are, by digests; None: in memory.
 
     >>> tries = Tries(now=lambda: 0.0)
     >>> for _ in range(10):
@@ -115,47 +142,41 @@ class Tries:
     classmark.web.guard.errors.RefusedRequest: 429: Too many log-ins failed: wait 300 …
     """
 
-    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
-        self._now = now
-        self._lock = Lock()
-        self._failures: dict[tuple[str, str], deque[float]] = {}
+    def __init__(
+        self, presence: Presence | None = None, now: Callable[[], float] = time.time
+    ) -> None:
+        self._run, self._now = (presence or Presence()).run, now
 
     def check(self, address: str, name: str) -> None:
         """Refuse, 429, where too many have failed."""
+        by_address, by_name = _sources(address, name)
         now = self._now()
-        limits = {("address", address): PER_ADDRESS, ("name", name): PER_NAME}
-        with self._lock:
-            seconds = int(max(self._wait(*limit, now) for limit in limits.items()))
+        seconds = max(
+            self._wait(by_address, PER_ADDRESS, now), self._wait(by_name, PER_NAME, now)
+        )
         if seconds:
             raise RefusedRequest(
                 429,
-                f"Too many log-ins failed: wait {seconds} seconds",
+                _("Too many failed log-ins: wait %(n)s seconds", n=seconds),
                 {"Retry-After": str(seconds)},
             )
 
     def failed(self, address: str, name: str) -> None:
         """Note a failure."""
+        by_address, by_name = _sources(address, name)
         now = self._now()
-        with self._lock:
-            if len(self._failures) >= MOST_TRIES:
-                self._forget_old(now)
-            for key in (("address", address), ("name", name)):
-                self._failures.setdefault(key, deque(maxlen=PER_NAME)).append(now)
+        self._run(FORGET_OLD, (now - WITHIN, now + WITHIN, MOST_TRIES))
+        self._run(NOTE_FAILURE, (by_address, now, by_name, now))
 
-    def _wait(self, key: tuple[str, str], most: int, now: float) -> float:
-        times = self._failures.get(key, deque())
-        while times and now - times[0] >= WITHIN:
-            times.popleft()
-        return max(1.0, times[-most] + WITHIN - now) if len(times) >= most else 0.0
+    def _wait(self, source: str, most: int, now: float) -> int:
+        for (at,) in self._run(FAILURE, (source, now - WITHIN, most - 1)):
+            return max(1, int(min(WITHIN, at + WITHIN - now)))
+        return 0
 
-    def _forget_old(self, now: float) -> None:
-        self._failures = {
-            key: times
-            for key, times in self._failures.items()
-            if now - times[-1] < WITHIN
-        }
-        while len(self._failures) >= MOST_TRIES:
-            del self._failures[next(iter(self._failures))]
+
+def _sources(address: str, name: str) -> tuple[str, str]:
+    """By what failures are counted; what was typed as a name is not stored."""
+    return digest_of(f"address {address}"), digest_of(f"name {name}")
 
 
 PATIENCE = 15.0  # seconds for the first line and the headers of a request

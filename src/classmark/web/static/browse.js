@@ -7,7 +7,7 @@
 
   /* Rows of a table: j and k move, Enter follows the link, Space ticks. */
   const stops = () =>
-    all("[data-rows] tbody tr").map((row) => row.querySelector("input[type=checkbox]") || row.querySelector("a"));
+    all("[data-rows] tbody tr").map((row) => row.querySelector("a.title") || row.querySelector("input[type=checkbox]"));
 
   /* Lines of the tree that are to be seen. */
   const lines = () => all("[data-tree] .line > a").filter((link) => !link.closest("ul[hidden]"));
@@ -26,7 +26,7 @@
     if (!answer.ok) {
       const problem = document.createElement("li");
       problem.className = "more soft";
-      problem.textContent = "This could not be read. Load the page again.";
+      problem.textContent = _("This could not be loaded: reload the page.");
       holder.content.append(problem);
     }
     return holder.content;
@@ -88,91 +88,14 @@
       acts.ArrowUp = acts.k;
       for (const key of ["l", "h", "ArrowRight", "ArrowLeft"]) acts[key] = () => treeKey(key);
     }
+    const tick = document.activeElement.closest("[data-rows] tr")?.querySelector("input[type=checkbox]");
+    if (tick && tick !== document.activeElement) acts[" "] = () => tick.click();
     if (acts[event.key]) {
       event.preventDefault();
       acts[event.key]();
     }
   });
 
-  /* Search as you type: a field, and the list of what it finds. */
-  function seek(place, chosen) {
-    const field = place.querySelector("input:not([type=hidden])");
-    const list = place.querySelector("ul");
-    let asked = null;
-    const options = () => all("[role=option]", list);
-    const current = () => list.querySelector("[aria-selected=true]");
-
-    function mark(option) {
-      for (const other of options()) other.setAttribute("aria-selected", String(other === option));
-      if (option) {
-        field.setAttribute("aria-activedescendant", option.id);
-        option.scrollIntoView({ block: "nearest" });
-      } else field.removeAttribute("aria-activedescendant");
-    }
-    function close() {
-      list.hidden = true;
-      field.setAttribute("aria-expanded", "false");
-      field.removeAttribute("aria-activedescendant");
-    }
-    async function ask() {
-      if (asked) asked.abort();
-      if (!field.value.trim()) { close(); return; }
-      asked = new AbortController();
-      const told = new URLSearchParams({ q: field.value, top: "20" });
-      if (field.dataset.retired) told.set("retired", "true");
-      try {
-        const answer = await fetch(`/taxonomy/find?${told}`, { signal: asked.signal });
-        if (!answer.ok) return;
-        const holder = document.createElement("template");
-        holder.innerHTML = await answer.text();
-        all("[role=option]", holder.content).forEach((option, at) => { option.id = `${list.id}-${at}`; });
-        list.replaceChildren(holder.content);
-        list.hidden = false;
-        field.setAttribute("aria-expanded", "true");
-        mark(options()[0]);
-      } catch (problem) {
-        if (problem.name !== "AbortError") throw problem;
-      }
-    }
-    field.addEventListener("input", ask);
-    field.addEventListener("keydown", (event) => {
-      const now = options();
-      if (event.key === "Escape") { close(); field.blur(); }
-      else if (list.hidden) return;
-      else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-        const at = now.indexOf(current()) + (event.key === "ArrowDown" ? 1 : -1);
-        mark(now[(at + now.length) % now.length]);
-        event.preventDefault();
-      } else if (event.key === "Enter" && current()) {
-        event.preventDefault();
-        chosen(current(), field);
-        close();
-      }
-    });
-    list.addEventListener("mousedown", (event) => event.preventDefault());
-    list.addEventListener("click", (event) => {
-      const option = event.target.closest("[role=option]");
-      if (!option) return;
-      event.preventDefault();
-      chosen(option, field);
-      close();
-    });
-    field.addEventListener("blur", close);
-  }
-
-  for (const place of all("[data-seeker]")) {
-    seek(place, (option) => { location.href = `/taxonomy?at=${encodeURIComponent(option.dataset.category)}`; });
-  }
-  for (const place of all("[data-picker]")) {
-    const id = place.querySelector("input[type=hidden]");
-    place.addEventListener("input", () => { if (id) id.value = ""; });
-    seek(place, (option, field) => {
-      const above = option.querySelector(".found-path")?.textContent;
-      field.value = id && above ? `${above} › ${option.dataset.name}` : option.dataset.name;
-      if (id) id.value = option.dataset.category;
-      else field.value = option.dataset.category;
-    });
-  }
   /* A category dropped on another is moved below it, after a preview; Move does the same */
   const movable = document.querySelector("[data-movable]");
   let dragged = null;
@@ -198,7 +121,7 @@
         if (!line) return;
         event.preventDefault();
         const told = new URLSearchParams({ act: "move", category: dragged.dataset.category, to: line.dataset.category });
-        location.href = `/taxonomy/preview?${told}`;
+        location.href = `${PREFIX}/taxonomy/preview?${told}`;
       },
       dragend: () => {
         dragged = null;

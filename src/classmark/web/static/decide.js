@@ -17,12 +17,12 @@ let busy = false;
 /* A piece of a page; where it does not come, the words that say why */
 async function part(address, told, options = {}) {
   const answer = await fetch(`${address}?${new URLSearchParams(told)}`, options).catch((problem) => {
-    if (problem.name !== "AbortError") problem.message = "The server does not answer.";
+    if (problem.name !== "AbortError") problem.message = _("The server does not respond.");
     throw problem;
   });
   const found = new DOMParser().parseFromString(await answer.text(), "text/html");
   if (answer.ok && !answer.redirected) return found;
-  throw new Error(found.querySelector("[role=alert]")?.textContent.trim() || "This could not be read: load the page again.");
+  throw new Error(found.querySelector("[role=alert]")?.textContent.trim() || _("This could not be loaded: reload the page."));
 }
 
 /* What is focused: its reasons below the list, its words in the text */
@@ -88,9 +88,9 @@ function chip(kind, text, drop) {
   found.title = text;
   const button = make("button", "", "×");
   button.type = "button";
-  button.setAttribute("aria-label", `remove ${text}`);
+  button.setAttribute("aria-label", _("Remove {name}", { name: text }));
   button.addEventListener("click", drop);
-  button.title = `Remove ${text}`;
+  button.title = _("Remove {name}", { name: text });
   found.append(make("span", "", text), button);
   return found;
 }
@@ -101,7 +101,7 @@ function chips(row) {
     return [chip("", star + row.dataset.name, () => toggle(row, star ? "primary" : "assign"))];
   }
   if (row.classList.contains("refused")) {
-    return [chip("not", `not ${row.dataset.name}`, () => toggle(row, "reject"))];
+    return [chip("not", _("not {name}", { name: row.dataset.name }), () => toggle(row, "reject"))];
   }
   return [];
 }
@@ -119,9 +119,9 @@ function show() {
     row.classList.toggle("over", row === first);
   }
   const found = rows().flatMap(chips).concat(pairChips());
-  const none = make("span", "soft", compares ? "Press the better category, then the other"
-    : first ? `${first.dataset.name} over … press the other, or its digit; Esc cancels`
-    : found.length ? "chosen:" : "nothing chosen yet");
+  const none = make("span", "soft", compares ? _("Press the better category, then the other")
+    : first ? _("{name} over … press the other, or its digit; Esc cancels", { name: first.dataset.name })
+    : found.length ? _("chosen:") : _("nothing chosen yet"));
   one("[data-chosen]").replaceChildren(none, ...found);
   tellEnter();
 }
@@ -132,8 +132,8 @@ function tellEnter() {
   const chosen = rows().filter((row) => row.classList.contains("chosen"));
   const unsaid = one("[data-chosen] .chip") || "unranked" in page().dataset;
   const only = chosen[0] || (unsaid ? null : focused());
-  words.textContent = chosen.length > 1 ? `Accept ${chosen.length} and next`
-    : only ? `Accept ${only.dataset.name}` : one("[data-chosen] .chip") ? "Save and next" : "Choose a category";
+  words.textContent = chosen.length > 1 ? _("Accept {n} and next", { n: chosen.length })
+    : only ? _("Accept {name}", { name: only.dataset.name }) : one("[data-chosen] .chip") ? _("Save and next") : _("Choose a category");
 }
 
 function toggle(row, name) {
@@ -166,7 +166,7 @@ function pairWith(row) {
 }
 
 function addPair(winner, loser) {
-  const words = `${winner.dataset.name} over ${loser.dataset.name}`;
+  const words = _("{first} over {second}", { first: winner.dataset.name, second: loser.dataset.name });
   const known = Array.from(document.querySelectorAll("[data-pair]")).find((pair) => pair.dataset.pair === words);
   if (known) return known.remove();
   const pair = make("span", "", "");
@@ -191,7 +191,7 @@ function over() {
 
 function accept() {
   const nothing = !one("[data-chosen] .chip");
-  if (nothing && "unranked" in page().dataset) return trouble("Nothing is chosen yet: press the number of a category, or click it.");
+  if (nothing && "unranked" in page().dataset) return trouble(_("Nothing is chosen yet: press the number of a category, or click it."));
   if (nothing && focused()) toggle(focused(), "assign");
   return send("accept");
 }
@@ -207,7 +207,8 @@ async function send(action) {
     take(await answer.text(), answer, action);
   } catch {
     keepUnsent();
-    trouble(`Not saved: the server does not answer. What you ${action === "note" ? "wrote is kept; press n" : "chose is kept here; press Enter"} to try again.`);
+    trouble(action === "note" ? _("Not saved: the server does not respond. Your comment is kept; press n to try again.")
+      : _("Not saved: the server does not respond. Your choice is kept; press Enter to try again."));
   }
   clearTimeout(slow);
   page()?.classList.remove("waiting");
@@ -216,7 +217,7 @@ async function send(action) {
 
 function take(text, answer, action) {
   const found = new DOMParser().parseFromString(text, "text/html");
-  const here = new URL(answer.url).pathname.startsWith("/decide");
+  const here = new URL(answer.url).pathname.startsWith(`${PREFIX}/decide`);
   if (action === "note" && answer.ok && here) return takeNote(found);
   if (here && (answer.ok || answer.status === 409)) {
     sessionStorage.removeItem(unsentName());
@@ -224,8 +225,8 @@ function take(text, answer, action) {
   }
   keepUnsent();
   const said = found.querySelector("[role=alert]:not([hidden])")?.textContent.trim().replace(/\.$/, "")
-    || (here ? `the server answered ${answer.status}` : "you are not logged in any more: log in in another tab, then press Enter");
-  return trouble(/^(un|re)do$/.test(action) ? `Not done: ${said}.` : `Not saved: ${said}. What you chose is kept here.`);
+    || (here ? _("the server answered {status}", { status: answer.status }) : _("your session has ended: log in in another tab, then press Enter"));
+  return trouble(/^(un|re)do$/.test(action) ? _("Not done: {reason}.", { reason: said }) : _("Not saved: {reason}. Your choice is kept.", { reason: said }));
 }
 
 function swap(found, address) {
@@ -255,7 +256,7 @@ function trouble(words) {
   bar.hidden = false;
 }
 
-const unsentName = () => `unsent ${page()?.dataset.document}`;
+const unsentName = () => `unsent ${PREFIX}${page()?.dataset.document}`;
 
 function keepUnsent() {
   const said = rows().flatMap((row) => SAID.filter((name) => box(row, name).checked)
@@ -273,7 +274,7 @@ function restoreUnsent() {
     for (const other of SAID) box(row, other).checked = other === how;
   }
   for (const [winner, loser] of pairs) addPair(rowFor(...winner), rowFor(...loser));
-  if (said.length + pairs.length) trouble("What you chose before was not saved; it is chosen here again. Press Enter to save it.");
+  if (said.length + pairs.length) trouble(_("Your earlier choice was not saved; it is selected again. Press Enter to save it."));
 }
 
 /* A category from the whole tree: one row more, at the end */
@@ -294,7 +295,7 @@ function addRow(category, name, above) {
   panel.querySelector("[data-name]").textContent = name;
   one(".of-focused").append(panel);
   one("ol.choices").append(row);
-  part("/choice", { category, document: page().dataset.document })
+  part(`${PREFIX}/choice`, { category, document: page().dataset.document })
     .then((found) => panel.replaceChildren(...found.body.childNodes))
     .catch((problem) => panel.append(make("p", "soft", problem.message)));
   return row;

@@ -7,7 +7,7 @@ async function find(words) {
   asked?.abort();
   asked = new AbortController();
   try {
-    const found = await part("/taxonomy/find", { q: words }, { signal: asked.signal });
+    const found = await part(`${PREFIX}/taxonomy/find`, { q: words }, { signal: asked.signal });
     one("#found").replaceChildren(...found.querySelectorAll("li"));
     selectFound(0);
   } catch (problem) {
@@ -49,7 +49,7 @@ function openNew() {
   const name = openDialog("new-category").querySelector("[name=label]");
   name.value = words;
   name.focus();
-  part("/taxonomy/parents", {})
+  part(`${PREFIX}/taxonomy/parents`, {})
     .then((found) => one("#new-category select").replaceChildren(...found.querySelectorAll("option")))
     .catch((problem) => { one("#new-category [role=alert]").textContent = problem.message; });
 }
@@ -60,10 +60,10 @@ async function makeCategory(form) {
   const body = new URLSearchParams(new FormData(form));
   body.set("csrf", document.body.dataset.csrf);
   try {
-    const answer = await fetch("/taxonomy/new", { method: "POST", body });
+    const answer = await fetch(`${PREFIX}/taxonomy/new`, { method: "POST", body });
     const found = new DOMParser().parseFromString(await answer.text(), "text/html");
     const option = found.querySelector("[role=option]");
-    if (!option) throw new Error(found.querySelector("[role=alert]")?.textContent.trim() || "It was not made: load the page again.");
+    if (!option) throw new Error(found.querySelector("[role=alert]")?.textContent.trim() || _("Not created: reload the page."));
     one("#new-category").close();
     addFound(option);
   } catch (problem) {
@@ -78,8 +78,8 @@ function openGuideline() {
   const own = one(`[data-of="${row.dataset.number}"]`);
   const text = own?.querySelector("[data-guideline]")?.textContent || own?.querySelector("[data-scope]")?.textContent;
   one("#guideline [data-name]").textContent = row.dataset.name;
-  one("#guideline [data-text]").textContent = text || "Nobody has written a guideline for this category yet.";
-  one("#guideline [data-edit]").href = `/taxonomy/${encodeURIComponent(row.dataset.category)}`;
+  one("#guideline [data-text]").textContent = text || _("This category has no guideline yet.");
+  one("#guideline [data-edit]").href = `${PREFIX}/taxonomy/${encodeURIComponent(row.dataset.category)}`;
   openDialog("guideline");
 }
 
@@ -89,7 +89,7 @@ async function similar() {
   if (panel.hidden || panel.dataset.read) return;
   panel.dataset.read = "yes";
   try {
-    panel.replaceChildren(...(await part("/alike", { document: page().dataset.document })).body.childNodes);
+    panel.replaceChildren(...(await part(`${PREFIX}/alike`, { document: page().dataset.document })).body.childNodes);
   } catch (problem) {
     panel.replaceChildren(make("p", "soft", problem.message));
     delete panel.dataset.read;
@@ -111,7 +111,7 @@ async function readMeaning(details) {
   details.dataset.read = "yes";
   try {
     const told = { category: details.dataset.meaning, document: page().dataset.document };
-    place.replaceChildren(...(await part("/why", told)).body.childNodes);
+    place.replaceChildren(...(await part(`${PREFIX}/why`, told)).body.childNodes);
   } catch (problem) {
     place.replaceChildren(make("p", "soft", problem.message));
     delete details.dataset.read;
@@ -125,7 +125,7 @@ const LATER = 300; // milliseconds: the document itself, and the next one, come 
 
 function twins() {
   const place = one("[data-twins]");
-  if (place?.isConnected) part("/twins", { document: page().dataset.document })
+  if (place?.isConnected) part(`${PREFIX}/twins`, { document: page().dataset.document })
     .then((found) => place.replaceChildren(...found.body.childNodes))
     .catch(() => place.replaceChildren());
 }
@@ -224,11 +224,11 @@ let learned = 0;
 
 function tellLearned() {
   const place = one("[data-learned]");
-  if (place && learned) place.textContent = `learned from ${learned} · `;
+  if (place && learned) place.textContent = _("learned from {n}", { n: learned });
 }
 
 function listen() {
-  const source = new EventSource("/api/v1/events");
+  const source = new EventSource(`${PREFIX}/api/v1/events`);
   source.addEventListener("learned", (event) => {
     learned += Number(/\d+/.exec(JSON.parse(event.data).said)?.[0] || 0);
     tellLearned();

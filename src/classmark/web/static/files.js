@@ -24,4 +24,4 @@ async function lookAgain(event) {
   }
 }
 
-form?.addEventListener("change", lookAgain);
+document.addEventListener("change", (event) => { if (form && event.target.form === form) lookAgain(event); });

@@ -46,7 +46,7 @@ function showAnswer(text, answer) {
   const part = fresh.querySelector("[data-live]");
   if (!part) {
     const said = fresh.querySelector(".message.bad, [role=alert]");
-    trouble(said ? said.textContent.trim() : "This was not done. Load the page again.");
+    trouble(said ? said.textContent.trim() : _("Not done: reload the page."));
     return;
   }
   const [at, before] = [rows().indexOf(document.activeElement.closest("[data-row]")), listed()];
@@ -73,7 +73,7 @@ async function send(form, button) {
     const answer = await fetch(form.action, { method: "POST", body });
     showAnswer(await answer.text(), answer);
   } catch {
-    trouble("The server was not reached, so this was not saved. Try again.");
+    trouble(_("Not saved: the server does not respond. Try again."));
   } finally {
     await painted();
     [busy, shownAt] = [false, performance.now()];

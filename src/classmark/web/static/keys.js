@@ -1,6 +1,13 @@
 /* Dialogs and the help key, on every page. Without this file the pages still work. */
 "use strict";
 
+const PREFIX = document.body.dataset.prefix; // of every address, where several projects are served
+/* A text in the language of the page, with values for what stands in braces */
+const WORDS = JSON.parse(document.body.dataset.words || "{}");
+function _(text, values = {}) {
+  return (WORDS[text] || text).replace(/\{(\w+)\}/g, (braces, name) => name in values ? values[name] : braces);
+}
+
 function openDialog(name) {
   const dialog = document.getElementById(name);
   if (dialog && !dialog.open) dialog.showModal();

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import insort
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from classmark.problems import Mistake
+from classmark.arrays import distinct
+from classmark.language import N_
+from classmark.problems import refusal
 from classmark.taxonomy.tree import ACTIVE, Category, Taxonomy
 from classmark.text import fold, fold_accents
 from classmark.workbench.results import Cell, Table
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
 _DIGITS = re.compile(r"(\d+)")
 DEEPEST = 50  # levels that are opened at once
 AT_ONCE = 200  # daughters of a category that are shown at once
+AFRESH = 2000  # changed categories, above which all levels are sorted again
+Key = tuple[tuple[int, int, str], ...]  # of a name, by which categories are sorted
 EXAMPLES, TICKED = 8, 60  # documents that are shown, and that a split may take
 RANKED = """
 SELECT c.id, sum(CASE WHEN act <> 'reject' THEN 1 ELSE 0 END),
@@ -146,34 +151,132 @@ class TreeOrder:
     by: str = "name"
     disputed: Mapping[str, int] = field(default_factory=dict)
 
-    def sorted(self, project: Project, ids: Sequence[str]) -> list[str]:
-        """Categories in this order; those alike by name."""
-        names = project.once(_sorting_names)
+    def sorted(self, project: Project, ids: Sequence[str]) -> Sequence[str]:
+        """Categories in this order, that are by name now and stay so where alike."""
         match self.by:
-            case "name":
-                return sorted(ids, key=names.__getitem__)
             case "documents":
-                below = project.once(branch_counts)
-                return sorted(ids, key=lambda id_: (-below.get(id_, 0), names[id_]))
+                below = branch_counts(project)
+                return sorted(ids, key=lambda id_: -below.get(id_, 0))
             case "disputes":
                 known = self.disputed
-                return sorted(ids, key=lambda id_: (-known.get(id_, 0), names[id_]))
-        return list(ids)
+                return sorted(ids, key=lambda id_: -known.get(id_, 0))
+        return ids
 
 
-ORDERS = {"name": "name", "documents": "documents", "disputes": "disagreement"}
+ORDERS = {
+    "name": N_("name"),
+    "documents": N_("documents"),
+    "disputes": N_("disagreement"),
+}
 BY_NAME = TreeOrder()
 
 
-def _sorting_names(project: Project) -> dict[str, tuple[Any, ...]]:
-    """Category → what its name is compared by; numbers by what they are worth.
+class NameLevel(NamedTuple):
+    """The daughters of a category by name.
 
-    An id that no category has any more stands for itself.
+    letters : each first letter, # for a sign, and the place where it begins.
     """
-    return {id_: sorting_key(each.name) for id_, each in project.categories.items()}
+
+    ids: list[str]
+    letters: tuple[tuple[str, int], ...]
 
 
-def sorting_key(name: str) -> tuple[tuple[int, int, str], ...]:
+class NameOrder:
+    """The categories as they are now, and their levels in the order of names.
+
+    before : the order before some of them changed, from which those are taken up.
+    """
+
+    def __init__(
+        self, now: Mapping[str, Category], before: NameOrder | None = None
+    ) -> None:
+        self.now = now
+        self._keys: dict[str, tuple[Key, str]] = {}
+        self._levels: dict[str | None, NameLevel] = {}
+        old: Mapping[str, Category] = {}
+        if before is not None:
+            old, self._keys = before.now, dict(before._keys)  # noqa: SLF001 (its own kind)
+        changed = changes_of(old, now)
+        for category in changed.values():
+            self._keys[category.id] = sorting_key(category.name), category.id
+        if before is not None and len(changed) <= AFRESH:
+            gone = old.keys() - now.keys()
+            self._follow(before, {*changed, *gone})
+
+    def _follow(self, before: NameOrder, changed: Collection[str]) -> None:
+        """Take up the levels before, with the changed categories where they are now."""
+        left, joined = _by_parent(before.now, changed), _by_parent(self.now, changed)
+        for of, level in list(before._levels.items()):
+            if of is not None and of not in self.now:
+                continue
+            self._levels[of] = level
+            if of in left or of in joined:
+                ids = [id_ for id_ in level.ids if id_ not in changed]
+                for id_ in joined.get(of, ()):
+                    insort(ids, id_, key=self._keys.__getitem__)
+                self._levels[of] = self._level(ids)
+
+    def _level(self, ids: list[str]) -> NameLevel:
+        first, last = dict[str, int](), ""
+        for place, id_ in enumerate(ids if len(ids) > AT_ONCE else ()):
+            if (letter := self.now[id_].name[:1]) != last:
+                last = letter
+                first.setdefault(_letter(letter), place)
+        return NameLevel(ids, tuple(first.items()))
+
+    def level(self, of: str | None, daughters: Callable[[], list[str]]) -> NameLevel:
+        """The daughters of a category by name; sorted once.
+
+        daughters : what lists them in any order.
+        """
+        level = self._levels.get(of)
+        if level is None:
+            ids = sorted(daughters(), key=self._keys.__getitem__)
+            level = self._levels[of] = self._level(ids)
+        return level
+
+
+def _by_parent(
+    categories: Mapping[str, Category], ids: Iterable[str]
+) -> dict[str | None, list[str]]:
+    """Those of these ids that are among the categories, by parents; None: the top."""
+    below: dict[str | None, list[str]] = {}
+    for id_ in ids:
+        if id_ in categories:
+            for parent in dict.fromkeys(categories[id_].parents or (None,)):
+                below.setdefault(parent, []).append(id_)
+    return below
+
+
+def changes_of(
+    before: Mapping[str, Category], now: Mapping[str, Category]
+) -> dict[str, Category]:
+    """The categories that are new, or others than before."""
+    get = before.get
+    new = [c for id_, c in now.items() if get(id_) is not c]
+    return {c.id: c for c in new if get(c.id) != c}
+
+
+def name_order(project: Project) -> NameOrder:
+    """The order by names, that follows when categories have changed."""
+    derived, now = project.state.derived, project.categories
+    order: NameOrder | None = derived.get(NameOrder)
+    if order is None or order.now is not now:
+        order = derived[NameOrder] = NameOrder(now, order)
+    return order
+
+
+def _letter(name: str) -> str:
+    letter = fold_accents(name[:1]).upper()
+    return letter if letter.isalpha() else "#"
+
+
+def warm_tree(project: Project) -> None:
+    """Have ready what the tree's first page needs."""
+    level_of(project)
+
+
+def sorting_key(name: str) -> Key:
     """A name in the order of people: small letters, and 9 before 10.
 
     >>> sorted(["Part 10", "part 9", "Ärzte", "Zoo"], key=sorting_key)
@@ -190,23 +293,18 @@ def level_of(
     order: TreeOrder = BY_NAME,
 ) -> Level:
     """The next daughters of a category, or categories at the top."""
-    ids = order.sorted(project, _daughters(project, of))
+    level = _by_name(project, of)
+    ids = order.sorted(project, level.ids)
     shown = ids[after : after + AT_ONCE]
     twigs = _twigs(project, shown, order)
-    letters = _letters(project, ids) if order.by == "name" else ()
+    letters = level.letters if order.by == "name" else ()
     left = max(0, len(ids) - after - len(shown))
     return Level(of, tuple(twigs), after, left, letters)
 
 
-def _letters(project: Project, ids: Sequence[str]) -> tuple[tuple[str, int], ...]:
-    """Of a long level, each first letter and the place where it begins."""
-    if len(ids) <= AT_ONCE:
-        return ()
-    first: dict[str, int] = {}
-    for place, id_ in enumerate(ids):
-        letter = fold_accents(project.categories[id_].name[:1]).upper()
-        first.setdefault(letter if letter.isalpha() else "#", place)
-    return tuple(first.items())
+def _by_name(project: Project, of: str | None) -> NameLevel:
+    """The daughters of a category by name."""
+    return name_order(project).level(of, lambda: _daughters(project, of))
 
 
 def tree_to(
@@ -231,7 +329,7 @@ def _opened(
     if not path:
         return level_of(project, of, order=order)
     first, *rest = path
-    place = order.sorted(project, _daughters(project, of)).index(first)
+    place = order.sorted(project, _by_name(project, of).ids).index(first)
     level = level_of(project, of, place - place % AT_ONCE, order)
     twigs = [
         replace(twig, open=_opened(project, first, rest, order))
@@ -255,25 +353,62 @@ def node_of(project: Project, id_: str) -> Node:
 
 
 def overview(project: Project) -> Overview:
-    """The taxonomy in figures."""
-    categories, counts = project.categories, project.state.counts
-    return Overview(
-        len(categories),
-        len(project.tree.leaf_numbers),
-        project.tree.depth + 1 if categories else 0,
-        sum(category.status != ACTIVE for category in categories.values()),
-        sum(not counts[id_] for id_ in categories),
-        sum(bool(category.guideline) for category in categories.values()),
-    )
+    """The taxonomy in figures; counted again when labels or categories have changed."""
+    categories, state = project.categories, project.state
+    known: _Counted | None = state.derived.get(_Counted)
+    if (
+        known is None
+        or known.categories is not categories
+        or known.labelled != state.labelled
+    ):
+        whole = Overview(
+            len(categories),
+            len(project.tree.leaf_numbers),
+            project.tree.depth + 1 if categories else 0,
+            sum(category.status != ACTIVE for category in categories.values()),
+            len(categories) - len(categories.keys() & state.counts.keys()),
+            sum(bool(category.guideline) for category in categories.values()),
+        )
+        known = _Counted(categories, state.labelled, whole)
+        state.derived[_Counted] = known
+    return known.whole
+
+
+class _Counted(NamedTuple):
+    """An overview, of which categories and after which act."""
+
+    categories: Mapping[str, Category]
+    labelled: int
+    whole: Overview
+
+
+class BranchCounts(NamedTuple):
+    """What ``branch_counts`` computed, of which tree and after which act."""
+
+    tree: Taxonomy
+    labelled: int
+    counts: dict[str, int]
 
 
 def branch_counts(project: Project) -> dict[str, int]:
     """Category → how many documents it has with all below it, each counted once.
 
+    Computed again when labels or the tree have changed.
+    """
+    state, tree = project.state, project.tree
+    known: BranchCounts | None = state.derived.get(BranchCounts)
+    if known is None or known.tree is not tree or known.labelled != state.labelled:
+        at, counts = state.labelled, _counted(tree, list(state.labels.values()))
+        known = state.derived[BranchCounts] = BranchCounts(tree, at, counts)
+    return known.counts
+
+
+def _counted(tree: Taxonomy, labels: Sequence[Sequence[str]]) -> dict[str, int]:
+    """The same, of these labels of each document.
+
     Walks up from all labels at once; documents of several labels are pairs until then.
     """
-    tree, labels = project.tree, list(project.state.labels.values())
-    number = {name: node for node, name in enumerate(tree.nodes)}
+    number = {name: node for node, name in enumerate(tree)}
     nodes = np.array([number.get(n, -1) for names in labels for n in names], np.int64)
     sizes = np.array([len(names) for names in labels], np.int64)
     documents = np.repeat(np.arange(len(sizes)), sizes)
@@ -285,9 +420,10 @@ def branch_counts(project: Project) -> dict[str, int]:
         counts += np.bincount(nodes[~several], minlength=len(tree))
         pairs.append((documents * len(tree) + nodes)[several])
         nodes = tree.lineage.parent[nodes]
-    reached = np.unique(np.concatenate(pairs)) % max(1, len(tree))
+    reached = distinct(np.concatenate(pairs)) % max(1, len(tree))
     counts += np.bincount(reached, minlength=len(tree))
-    return {tree.nodes[node]: int(counts[node]) for node in np.flatnonzero(counts)}
+    names = tree.nodes
+    return {names[at]: int(counts[at]) for at in np.flatnonzero(counts).tolist()}
 
 
 def ranked_by_log(store: Store, ids: Sequence[str]) -> dict[str, SuggestionCounts]:
@@ -300,7 +436,7 @@ def _twigs(
     project: Project, ids: Sequence[str], order: TreeOrder = BY_NAME
 ) -> list[Twig]:
     categories, tree = project.categories, project.tree
-    here, below = project.state.counts, project.once(branch_counts)
+    here, below = project.state.counts, branch_counts(project)
     ranked = ranked_by_log(project.store, ids) if ids else {}
     return [
         Twig(
@@ -323,8 +459,9 @@ def _daughters(project: Project, of: str | None) -> list[str]:
 
 def _category(project: Project, id_: str) -> Category:
     if id_ not in project.categories or id_ not in project.tree:
-        raise Mistake(
-            f"there is no category {id_!r}: search the taxonomy for another name"
+        raise refusal(
+            "there is no category %(id)r: search the taxonomy for another name",
+            id=id_,
         )
     return project.categories[id_]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from classmark.arrays import keep_columns, take
 from classmark.hierarchies.building import BRANCHING, group_categories
-from classmark.problems import Mistake
+from classmark.problems import refusal
 from classmark.taxonomy.tree import Category, taxonomy_of
 from classmark.workbench.categories.edit import log_changes
 from classmark.workbench.categories.propose import (
@@ -89,9 +89,12 @@ def build(
     }
     y = {id_: own for id_, own in y.items() if own}
     if len({item for own in y.values() for item in own}) <= branching:
-        raise Mistake(
-            f"nothing to group {_where(below)}: no more than {branching} categories "
-            "have documents to learn from: assign some, or give a smaller branching"
+        raise refusal(
+            "nothing to group %(where)s: no more than %(branching)s categories "
+            "have documents to learn from: assign some, or give a smaller "
+            "branching",
+            where=_where(below),
+            branching=branching,
         )
     groups = group_categories(
         take(collection.rows, [place[id_] for id_ in y]),
@@ -118,11 +121,13 @@ def take_tree(project: Project, who: str = "") -> Logged:
         kept = store.last_event(BUILT)
         remedy = "run classmark taxonomy build"
         if not kept.get("groups"):
-            raise Mistake(f"no tree was built: {remedy}")
+            raise refusal("no tree was built: %(remedy)s", remedy=remedy)
         below, items = kept["below"], kept["items"]
         ids = {group["id"] for group in kept["groups"]}
         if ids & set(project.categories) or _items(project, below) != items:
-            raise Mistake(f"the categories have changed since: {remedy} again")
+            raise refusal(
+                "the categories have changed since: %(remedy)s again", remedy=remedy
+            )
         after = _rows_after(store, below, kept["groups"])
         seq = log_changes(store, "build", after, who)
         taxonomy_of(store.categories())

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 from classmark.formats.records import THRESHOLD
 from classmark.formats.text_files import open_bytes, whole_text
-from classmark.problems import Mistake
+from classmark.language import _, whole
+from classmark.problems import refusal
 from classmark.taxonomy import edits
 from classmark.taxonomy.tree import (
     DEPRECATED,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 
 Sentences = Iterator[str]
+JOIN, OTHER = "use merge to join the two", "use move, or another name"
 DESCRIBED = frozenset({"note", "guideline", "notation"})
 SPLITS = 5000  # documents that a form may split off at once
 SPOKEN = "SELECT document, act, grade FROM statements WHERE category = ? ORDER BY seq"
@@ -92,13 +94,18 @@ def rename(
 ) -> Logged:
     """Give a category another label, another id, or both; all else stays."""
     if label is None and new_id is None:
-        raise Mistake(f"{id_}: give it a new label, a new id, or both")
+        raise refusal("%(id)s: give it a new label, a new id, or both", id=id_)
     fields: Row = {} if label is None else {"label": label}
     with project.store.transaction():
         if new_id is not None:
             _require_name(new_id)
             project.store.number_of(id_)
-            edits.rename(taxonomy_of(project.store.categories()), id_, new_id)
+            if new_id != id_ and project.store.has_category(new_id):
+                raise refusal(
+                    "%(new_id)r is already a category: %(join)s",
+                    new_id=new_id,
+                    join=JOIN,
+                )
             fields["id"] = new_id
         seq = _change_fields(project.store, "rename", id_, fields, who)
     return Logged((seq,), f"renamed {id_} to {new_id or label}")
@@ -117,12 +124,15 @@ def describe(
     other names, None to leave them;  "" empties.
     """
     if unknown := description.keys() - DESCRIBED:
-        raise Mistake(
-            f"{', '.join(sorted(unknown))} cannot be described: give "
-            f"{', '.join(sorted(DESCRIBED))}"
+        raise refusal(
+            "%(names)s cannot be described: give %(names2)s",
+            names=", ".join(sorted(unknown)),
+            names2=", ".join(sorted(DESCRIBED)),
         )
     if not description and synonyms is None:
-        raise Mistake(f"{id_}: say its note, guideline, class mark or other names")
+        raise refusal(
+            "%(id)s: enter its note, guideline, class mark or other names", id=id_
+        )
     fields: Row = dict(description)
     if synonyms is not None:
         fields["synonyms"] = as_json([name for name in synonyms if name.strip()])
@@ -134,9 +144,10 @@ def move(project: Project, id_: str, under: str | None, who: str = "") -> Logged
     """Put a category, with all below it, under another one, or at the top."""
     store = project.store
     with store.transaction():
-        store.number_of(id_)
+        number = store.number_of(id_)
         above = None if under is None else store.number_of(under)
-        edits.move(taxonomy_of(store.categories()), id_, under)
+        if above is not None and number in _and_above(store, above):
+            edits.move(taxonomy_of(store.categories()), id_, under)  # names the cycle
         parents = as_json([] if above is None else [above])
         seq = _change_fields(store, "move", id_, {"parents": parents}, who, above)
     return Logged((seq,), f"moved {id_} under {under or 'nothing'}")
@@ -187,12 +198,18 @@ def split(
         for document in dict.fromkeys(documents):
             store.require_document(document)
             if document not in labels:
-                raise Mistake(
-                    f"document {document!r} is not in {id_!r}: leave it out, or assign "
-                    "it first"
+                raise refusal(
+                    "document %(document)r is not in %(id)r: leave it out, or "
+                    "assign it first",
+                    document=document,
+                    id=id_,
                 )
         if not documents:
-            raise Mistake(f"no documents to move from {id_!r}: name some, or use add")
+            raise refusal(
+                "no documents to move from %(id)r: select some, or add an "
+                "empty category",
+                id=id_,
+            )
         if not new.parents:
             rows = store.category_rows()
             parents = json.loads(str(rows[number]["parents"]))
@@ -251,11 +268,25 @@ def _add(
     _require_name(new.id)
     sql = "SELECT coalesce(max(number), 0) + 1 FROM categories"
     with store.transaction():
-        edits.add(taxonomy_of(store.categories()), new.id)
+        if store.has_category(new.id):
+            raise refusal(
+                "%(id)r is already a category: %(other)s", id=new.id, other=OTHER
+            )
         parents = {parent: store.number_of(parent) for parent in new.parents}
         number = int(store.run(sql).fetchone()[0])
         pair = (number, None) if of is None else (of, number)
         return log_changes(store, act, {number: as_row(new, parents)}, who, pair)
+
+
+def _and_above(store: Store, number: int) -> set[int]:
+    """A category and all that stand above it, by number."""
+    reached, waiting = set[int](), [number]
+    while waiting:
+        rows = store.category_rows(set(waiting) - reached)
+        reached |= rows.keys()
+        waiting = [p for row in rows.values() for p in json.loads(str(row["parents"]))]
+        waiting = [parent for parent in waiting if parent not in reached]
+    return reached
 
 
 def _change_fields(
@@ -277,13 +308,13 @@ def log_changes(
     """Make the changes, and append them to the log as one act."""
     changes = difference(store.category_rows(after), after)
     if not changes:
-        raise Mistake(f"nothing to {act}: it is so already")
+        raise refusal("nothing to %(act)s: this is already so", act=act)
     return store.append(Act(None, act, changes=changes), who or whoami(), pair)
 
 
 def _require_name(id_: str) -> None:
     if not id_.strip():
-        raise Mistake("a category needs an id: give one or more visible characters")
+        raise refusal("a category needs an id: give one or more visible characters")
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,12 +372,18 @@ def carry_out(project: Project, change: TaxonomyChange, who: str) -> Logged:
 
 def _require_act(change: TaxonomyChange) -> None:
     if change.act not in CHANGES:
-        raise Mistake(f"act is {change.act!r}: use {', '.join(CHANGES)}")
+        raise refusal(
+            "act is %(act)r: use %(changes)s",
+            act=change.act,
+            changes=", ".join(CHANGES),
+        )
 
 
 def _require_category(project: Project, id_: str) -> None:
     if id_ not in project.categories:
-        raise Mistake(f"there is no category {id_!r}: search for it, and choose one")
+        raise refusal(
+            "there is no category %(id)r: search for it, and choose one", id=id_
+        )
 
 
 def _path(project: Project, id_: str) -> str:
@@ -358,24 +395,28 @@ def _foresee_add(project: Project, change: TaxonomyChange) -> Sentences:
     _require_name(change.id)
     name = change.label or change.id
     if not change.category:
-        yield f"“{name}” becomes a new category at the top."
+        yield _("“%(name)s” becomes a new top-level category.", name=name)
         return
-    yield f"“{name}” becomes a new category under {_path(project, change.category)}."
+    under = _path(project, change.category)
+    yield _(
+        "“%(name)s” becomes a new category under %(under)s.", name=name, under=under
+    )
     documents = project.state.counts[change.category]
     if project.tree.is_leaf(change.category) and documents:
-        yield f"Documents of the category above that stay there: {documents:,}."
+        yield _("Documents that stay in the category above: %(n)s.", n=whole(documents))
 
 
 def _foresee_rename(project: Project, change: TaxonomyChange) -> Sentences:
     if not (change.label or change.id):
-        raise Mistake("give a new label, a new id, or both")
+        raise refusal("give a new label, a new id, or both")
     if change.id:
         edits.rename(project.tree, change.category, change.id)
     documents = project.state.counts[change.category]
-    yield f"{_path(project, change.category)} is called “{change.label or change.id}”."
+    old = _path(project, change.category)
+    yield _("%(old)s is renamed “%(new)s”.", old=old, new=change.label or change.id)
     if change.id and change.id != change.category:
-        yield f"Its id {change.category} becomes {change.id}."
-    yield f"All that was said of it stays with it, and its documents: {documents:,}."
+        yield _("Its id %(old)s becomes %(new)s.", old=change.category, new=change.id)
+    yield _("Its decisions and documents (%(n)s) stay with it.", n=whole(documents))
 
 
 def _foresee_move(project: Project, change: TaxonomyChange) -> Sentences:
@@ -383,11 +424,15 @@ def _foresee_move(project: Project, change: TaxonomyChange) -> Sentences:
         _require_category(project, change.to)
     edits.move(project.tree, change.category, change.to or None)
     below = len(project.tree.descendants(change.category))
-    documents = project.once(branch_counts).get(change.category, 0)
-    target = _path(project, change.to) if change.to else "the top"
-    along = f" and what stands below it ({below:,})" if below else ""
-    yield f"{_path(project, change.category)}{along} goes to {target}."
-    yield f"Documents that go along: {documents:,}; no decision changes."
+    documents = branch_counts(project).get(change.category, 0)
+    target = _path(project, change.to) if change.to else _("the top level")
+    moved = {"name": _path(project, change.category), "target": target}
+    yield _("%(name)s moves to %(target)s.", **moved)
+    if below:
+        yield _("Its subcategories (%(n)s) move with it.", n=whole(below))
+    yield _(
+        "Documents that move with it: %(n)s. No decision changes.", n=whole(documents)
+    )
 
 
 def _foresee_merge(project: Project, change: TaxonomyChange) -> Sentences:
@@ -399,40 +444,48 @@ def _foresee_merge(project: Project, change: TaxonomyChange) -> Sentences:
     labelled = project.state.documents
     moving, there = (labelled.get(id_, []) for id_ in (change.category, change.to))
     both = len(set(moving) & set(there))
-    already = f" ({both:,} of them there already)" if both else ""
-    into = _path(project, change.to)
-    yield f"{_path(project, change.category)} is no more; {into} takes its place."
-    yield f"Documents that move there: {len(moving):,}{already}."
-    yield f"Judgments carried over: {acts:,}."
+    name, into = (_path(project, id_) for id_ in (change.category, change.to))
+    yield _("%(name)s is merged into %(into)s.", name=name, into=into)
+    yield _("Documents that move there: %(n)s.", n=whole(len(moving)))
+    if both:
+        yield _("Of these, already there: %(n)s.", n=whole(both))
+    yield _("Decisions carried over: %(n)s.", n=whole(acts))
     if daughters := len(project.tree.children(change.category)):
-        yield f"What stands right below it goes along ({daughters:,})."
+        yield _("Subcategories that move with it: %(n)s.", n=whole(daughters))
 
 
 def _foresee_split(project: Project, change: TaxonomyChange) -> Sentences:
     if not change.id.strip():
-        raise Mistake("the new category needs an id: give one")
+        raise refusal("the new category needs an id: give one")
     edits.add(project.tree, change.id)
     moving = len(change.documents)
     if not 1 <= moving <= SPLITS:
-        raise Mistake(f"tick the documents that go to the new category (1 to {SPLITS})")
+        raise refusal(
+            "select the documents for the new category (1 to %(splits)s)",
+            splits=SPLITS,
+        )
     staying = max(0, project.state.counts[change.category] - moving)
     name, beside = change.label or change.id, _path(project, change.category)
-    yield f"“{name}” becomes a new category beside {beside}."
-    yield f"Documents that go there: {moving:,}; that stay: {staying:,}."
+    yield _("“%(name)s” becomes a new category next to %(old)s.", name=name, old=beside)
+    counts = {"moving": whole(moving), "staying": whole(staying)}
+    yield _("Documents that move there: %(moving)s; that stay: %(staying)s.", **counts)
 
 
 def _foresee_retire(project: Project, change: TaxonomyChange) -> Sentences:
     if project.categories[change.category].status == DEPRECATED:
-        raise Mistake(f"{change.category} is retired already")
+        raise refusal("%(category)s is retired already", category=change.category)
     documents = project.state.counts[change.category]
     name = _path(project, change.category)
-    yield f"{name} is suggested no more, and takes no new document."
-    yield f"Documents that stay there: {documents:,}."
+    yield _("%(name)s is no longer suggested and takes no new documents.", name=name)
+    yield _("Documents that stay there: %(n)s.", n=whole(documents))
 
 
 def _foresee_describe(project: Project, change: TaxonomyChange) -> Sentences:
     fields = ", ".join(sorted(change.description or ()))
-    yield f"{_path(project, change.category)} is described anew: {fields}."
+    name = _path(project, change.category)
+    yield _(
+        "The description of %(name)s changes: %(fields)s.", name=name, fields=fields
+    )
 
 
 CHANGES: Mapping[str, Callable[[Project, TaxonomyChange], Sentences]] = {

@@ -8,9 +8,10 @@ every word that is one typing error away is looked up.
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, pairwise
@@ -20,14 +21,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import Ints
-from classmark.problems import Mistake
+from classmark.language import N_
+from classmark.problems import refusal
 from classmark.taxonomy.tree import ACTIVE, Category, path_names
 from classmark.text import fold, fold_accents
+from classmark.workbench.categories.browse import changes_of
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project
 
 
+BETWEEN = " › "  # the names of a path
 Likeness = NDArray[np.float32]
 EXACT, BEGINNING, SLIP, PART = 1.0, 0.85, 0.5, 0.45
 SHORTEST_PART, SHORTEST_SLIP, LONGEST_SLIP = 3, 4, 24
@@ -62,17 +66,21 @@ class Wordings:
     [0.85, 0.425]
     """
 
-    def __init__(self, texts: Sequence[dict[str, float]]) -> None:
-        self.size = len(texts)
-        self.words = sorted({word for words in texts for word in words})
-        place = {word: at for at, word in enumerate(self.words)}
-        at = np.array([place[word] for words in texts for word in words], np.int64)
-        counts = np.array([len(words) for words in texts], np.int64)
-        weights = np.array([w for words in texts for w in words.values()], np.float32)
+    def __init__(self, texts: Iterable[dict[str, float]]) -> None:
+        number: dict[str, int] = {}
+        numbers, counts, weights = array("i"), array("i"), array("f")
+        for words in texts:  # once, and none of them stays
+            counts.append(len(words))
+            weights.extend(words.values())
+            numbers.extend([number.setdefault(word, len(number)) for word in words])
+        self.size, self.words = len(counts), sorted(number)
+        place = np.empty(len(number), np.int32)
+        place[[number[word] for word in self.words]] = np.arange(len(number))
+        at = place[np.array(numbers, np.int32)]
         order = np.argsort(at, kind="stable")
-        self._owner = np.repeat(np.arange(self.size), counts)[order]
-        self._weight = weights[order]
-        self._start = np.searchsorted(at[order], np.arange(len(place) + 1))
+        owner = np.repeat(np.arange(self.size, dtype=np.int32), np.array(counts))
+        self._owner, self._weight = owner[order], np.array(weights)[order]
+        self._start = np.searchsorted(at[order], np.arange(len(number) + 1))
 
     def like(self, word: str) -> Likeness:
         """How much each text is like a plain word, shape (size,); 0 : not at all."""
@@ -175,7 +183,7 @@ def find_categories(
     that take no documents any more, too.
     """
     if top < 1:
-        raise Mistake(f"top is {top}: ask for at least one category")
+        raise refusal("top is %(top)s: ask for at least one category", top=top)
     words = plain(text).split()[:MOST_WORDS]
     if not words:
         return []
@@ -215,14 +223,14 @@ class Finder:
         self.now = categories if now is None else now
         self.base = base
         self._categories = list(categories.values())
-        self._words = Wordings([_weighted_words(c) for c in self._categories])
+        self._words = Wordings(map(_weighted_words, self._categories))
         lengths = [max(1, len(runs(c.label))) for c in self._categories]
         self._short = SHORT / np.array(lengths, np.float32)
 
     def following(self, now: Mapping[str, Category]) -> Finder:
         """What finds the categories after some of them changed."""
         base = self if self.base is None else self.base
-        changed = {id_: c for id_, c in now.items() if base.now.get(id_) != c}
+        changed = changes_of(base.now, now)
         if len(changed) > AFRESH:
             return Finder(now)
         return Finder(changed, base, now)
@@ -275,12 +283,12 @@ def _order(
 def _texts(category: Category) -> list[tuple[str, float, str]]:
     """What names a category: text, weight and what it is, the weightiest first."""
     return [
-        (category.label, LABEL, "name"),
-        (category.notation, NOTATION, "class mark"),
-        *((synonym, SYNONYM, "also called") for synonym in category.synonyms),
-        (category.id, ID, "id"),
-        (category.note, NOTE, "scope"),
-        (category.guideline, GUIDELINE, "guideline"),
+        (category.label, LABEL, N_("name")),
+        (category.notation, NOTATION, N_("class mark")),
+        *((synonym, SYNONYM, N_("also called")) for synonym in category.synonyms),
+        (category.id, ID, N_("id")),
+        (category.note, NOTE, N_("scope")),
+        (category.guideline, GUIDELINE, N_("guideline")),
     ]
 
 
@@ -336,3 +344,27 @@ def _places(text: str, word: str) -> list[tuple[int, int]]:
     starts = [match.start() for match in re.finditer(f"(?={re.escape(word)})", line)]
     opening = [p for p in starts if p == 0 or not line[p - 1].isalnum()]
     return [(at[p], at[p + len(word) - 1] + 1) for p in opening or starts]
+
+
+def path_of(project: Project, id_: str) -> str:
+    """The names from the top to a category, as pages write them; any other id as it is.
+
+    ``of_path`` finds the category again.
+    """
+    if id_ not in project.categories:
+        return id_
+    return BETWEEN.join(path_names(project.categories, project.tree, id_))
+
+
+def of_path(project: Project, text: str) -> str:
+    """The category of such a path; "" where there is none."""
+    names = [part.strip().casefold() for part in text.split(BETWEEN.strip())]
+    return next(
+        (
+            id_
+            for id_, category in project.categories.items()
+            if category.name.casefold() == names[-1]
+            and path_of(project, id_).casefold() == BETWEEN.join(names)
+        ),
+        "",
+    )

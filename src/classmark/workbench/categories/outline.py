@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from classmark.problems import Mistake
+from classmark.language import whole
+from classmark.problems import refusal
 from classmark.taxonomy.tree import Category, path_names
 from classmark.workbench.categories.browse import sorting_key
 from classmark.workbench.categories.edit import add, new_category
@@ -68,7 +69,11 @@ def read_outline(text: str, taken: Iterable[str] = ()) -> list[OutlineLine]:
         if not name:
             continue
         if len(lines) == MOST:
-            raise Mistake(f"line {number}: {MOST:,} categories at most; import a file")
+            raise refusal(
+                "line %(number)s: %(most)s categories at most; import a file",
+                number=number,
+                most=whole(MOST),
+            )
         indent = len(line) - len(line.lstrip())
         while above and above[-1][0] >= indent:
             above.pop()
@@ -78,12 +83,16 @@ def read_outline(text: str, taken: Iterable[str] = ()) -> list[OutlineLine]:
             id_, name = given[1].strip(), name[: given.start()].strip()
         id_ = id_ or id_of_name(name, parent, taken)
         if id_ in taken:
-            raise Mistake(f"line {number}: another category has the id {id_!r} already")
+            raise refusal(
+                "line %(number)s: another category has the id %(id)r already",
+                number=number,
+                id=id_,
+            )
         taken.add(id_)
         above.append((indent, id_))
         lines.append(OutlineLine(name or id_, id_, parent, len(above) - 1))
     if not lines:
-        raise Mistake("the list is empty: type one category a line")
+        raise refusal("the list is empty: type one category per line")
     return lines
 
 
@@ -94,12 +103,14 @@ def with_ids(lines: Sequence[OutlineLine], ids: Sequence[str]) -> list[OutlineLi
     'n'
     """
     if len(ids) != len(lines):
-        raise Mistake("the list has changed meanwhile: preview it again")
+        raise refusal("the list has changed: preview it again")
     if blank := [line.name for line, id_ in zip(lines, ids, strict=True) if not id_]:
-        raise Mistake(f"“{blank[0]}” has no id: give one")
+        raise refusal("“%(blank)s” has no id: enter one", blank=blank[0])
     if len(set(ids)) < len(ids):
         twice = next(id_ for id_ in ids if list(ids).count(id_) > 1)
-        raise Mistake(f"two categories have the id {twice!r}: change one of them")
+        raise refusal(
+            "two categories have the id %(twice)r: change one of them", twice=twice
+        )
     renamed = {line.id: id_ for line, id_ in zip(lines, ids, strict=True)}
     return [
         line._replace(id=id_, parent=renamed.get(line.parent or "", line.parent))
@@ -126,9 +137,9 @@ def parents_of_new(desk: Desk) -> list[tuple[str, str]]:
 def add_named(desk: Desk, name: str, parent: str, who: str) -> str:
     """Add a category by its name alone, and return its id; parent "" : at the top."""
     if not name.strip():
-        raise Mistake("the new category has no name: give it one")
+        raise refusal("the new category has no name: give it one")
     if parent and parent not in desk.categories:
-        raise Mistake("the category above is not there any more: choose another")
+        raise refusal("the category above no longer exists: choose another")
     id_ = id_of_name(name, parent or None, desk.categories)
     new = new_category(id_, name.strip(), parent or None)
     desk.write(lambda project: add(project, new, who))
@@ -139,7 +150,9 @@ def add_outline(desk: Desk, lines: Sequence[OutlineLine], who: str) -> Table:
     """Add the categories of a list, all or none; none of them may be there yet."""
     for line in lines:
         if line.id in desk.categories:
-            raise Mistake(f"there is a category {line.id!r} already: change this id")
+            raise refusal(
+                "there is a category %(id)r already: change this id", id=line.id
+            )
     categories = [
         Category(line.id, line.name, parents=(line.parent,) if line.parent else ())
         for line in lines

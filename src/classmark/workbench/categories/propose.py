@@ -19,7 +19,8 @@ from classmark.clusters.kmeans import (
     choose_n_clusters,
     name_clusters,
 )
-from classmark.problems import Mistake, worded
+from classmark.language import whole
+from classmark.problems import refusal, worded
 from classmark.taxonomy.tree import Category
 from classmark.workbench.categories.edit import split
 from classmark.workbench.examples.example_search import Explainer
@@ -74,15 +75,22 @@ def propose(
     for the same category are forgotten. Documents without any known word are left out.
     """
     if method not in METHODS:
-        raise Mistake(f"method is {method!r}: use {', '.join(METHODS)}")
+        raise refusal(
+            "method is %(method)r: use %(methods)s",
+            method=method,
+            methods=", ".join(METHODS),
+        )
     store = project.store
     store.require_open([node])
     collection = vectors_of(project)
     ids, rows = _documents(store, node, collection)
     if k is not None and not 2 <= k <= len(ids):
-        raise Mistake(
-            f"k is {k}, and {len(ids)} documents of {node!r} can be told apart: give "
-            f"a number from 2 to {len(ids)}"
+        raise refusal(
+            "k is %(k)s, but only %(n)s documents of %(node)r can be "
+            "grouped: enter a number from 2 to %(n)s",
+            k=k,
+            n=whole(len(ids)),
+            node=node,
         )
     seen = collection.words(rows) if method == "mixture" else rows
     clusters = _clustered(seen, k, method)
@@ -145,17 +153,20 @@ def _documents(
     """The documents of a category itself that have words, and their vectors."""
     labelled = _labelled(store, node)
     if not labelled:
-        raise Mistake(
-            f"no document is in {node!r} itself: assign some there, or name a category "
-            "that has documents"
+        raise refusal(
+            "no document is in %(node)r itself: assign some, or choose a "
+            "category that has documents",
+            node=node,
         )
     places = [place for place, id_ in enumerate(collection.ids) if id_ in labelled]
     rows = take(collection.rows, places)
     has_words = np.flatnonzero(np.diff(collection.words(rows).starts))
     if len(has_words) < 2:
-        raise Mistake(
-            f"{node!r} has {len(has_words)} document(s) with words: two or more are "
-            "needed"
+        raise refusal(
+            "%(node)r has too few documents with words (%(n)s): at least "
+            "two are needed",
+            node=node,
+            n=whole(len(has_words)),
         )
     ids = [collection.ids[places[at]] for at in has_words]
     return ids, take(rows, has_words)
@@ -277,11 +288,18 @@ def _remedy(node: str) -> str:
 def _proposal(store: Store, node: str, number: int) -> Proposal:
     proposals = proposals_below(store, node)
     if not proposals:
-        raise Mistake(f"nothing is proposed below {node!r}: {_remedy(node)}")
+        raise refusal(
+            "nothing is proposed below %(node)r: %(remedy)s",
+            node=node,
+            remedy=_remedy(node),
+        )
     if not 1 <= number <= len(proposals):
-        raise Mistake(
-            f"there is no proposal {number} below {node!r}: give a number from 1 to "
-            f"{len(proposals)}"
+        raise refusal(
+            "there is no proposal %(number)s below %(node)r: give a number from "
+            "1 to %(n)s",
+            number=number,
+            node=node,
+            n=whole(len(proposals)),
         )
     return proposals[number - 1]
 
@@ -291,11 +309,19 @@ def _require_unchanged(store: Store, node: str, chosen: Proposal) -> None:
     labelled = _labelled(store, node)
     gone = [id_ for id_ in chosen.documents if id_ not in labelled]
     if gone:
-        raise Mistake(
-            f"proposal {chosen.number}: {len(gone)} of its {len(chosen.documents)} "
-            f"documents (first {gone[0]!r}) are not in {node!r} any more: {remedy}"
+        raise refusal(
+            "proposal %(number)s: %(n)s of its %(n2)s documents (the first "
+            "is %(gone)r) are no longer in %(node)r: %(remedy)s",
+            number=chosen.number,
+            n=whole(len(gone)),
+            n2=whole(len(chosen.documents)),
+            gone=gone[0],
+            node=node,
+            remedy=remedy,
         )
     if _digest(store, chosen.documents) != chosen.digest:
-        raise Mistake(
-            f"proposal {chosen.number}: the text of a document has changed: {remedy}"
+        raise refusal(
+            "proposal %(number)s: the text of a document has changed: %(remedy)s",
+            number=chosen.number,
+            remedy=remedy,
         )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,15 +23,18 @@ from classmark.hierarchies.meta import (
 from classmark.hierarchies.places import places_of
 from classmark.hierarchies.pruning import PruningOptions, pruning_report
 from classmark.hierarchies.report import (
-    WORDS,
+    RARE,
+    TaxonomyReport,
     feature_counts,
     taxonomy_report,
 )
-from classmark.problems import Mistake, worded
-from classmark.workbench.learning.fit import TEST, labelled, new_vectorizer, part_of
+from classmark.language import N_, _, decimal, general, joined, percent, whole
+from classmark.problems import Mistake, refusal, worded
+from classmark.workbench.learning.fit import TEST, labelled, part_of
+from classmark.workbench.learning.unfitted import new_vectorizer
 from classmark.workbench.meaning import require_vectors
 from classmark.workbench.project import Project
-from classmark.workbench.results import FACTS, Cell, Column, Evaluated, Table, plain
+from classmark.workbench.results import FACTS, Cell, Evaluated, Table, plain
 from classmark.workbench.settings import MeaningSettings
 
 if TYPE_CHECKING:
@@ -42,18 +44,6 @@ if TYPE_CHECKING:
 
 
 PLOT = "taxonomy.svg"
-SHOWN_NODES = 15  # of which the second theorem is shown
-SCALES = ((1e12, " trillion"), (1e9, " billion"), (1e6, " million"), (1e3, " thousand"))
-NEEDED = (
-    Column("category", wrap=True),
-    Column("daughters"),
-    Column("documents"),
-    Column("logistic", "logistic\nregression"),
-    Column("naive_bayes", "naive\nBayes"),
-    Column("n_min", "n_min\n(words)"),
-    Column("n_max", "n_max\n(words)"),
-    Column("features", brief=False),
-)
 META_NOTE = (
     "{nodes} trials (all documents, and halves), in {path}. Shipped and learned "
     "are compared on this project's nodes, learned by folds: on nodes it did not learn "
@@ -61,15 +51,9 @@ META_NOTE = (
     "tried one by one. To use it: classmark taxonomy prune --meta {path}, and "
     "classmark train --strategy pruned --policy meta:{path}"
 )
-NEEDED_NOTE = (
-    "How many times its documents a category needs before the second theorem vouches "
-    "for the decision among its daughters: at a risk of 5 %, the classifier then errs "
-    "no more often than one that has read endless documents, but for documents whose "
-    "two best daughters score about alike. Where a category needs more than it has "
-    "(× above 1), the theorem promises nothing: compare categories by it, and trust "
-    "the held-out errors above. n_min, n_max: words (weighted) of the smallest and of "
-    "the largest daughter."
-)
+FLAT = N_("It is proven that at most %(share)s go wrong without the tree.")
+DOWN = N_("It is proven that at most %(share)s go wrong down the tree.")
+GOOD_FIT = 0.8  # r² from which a power law is told
 SHOWN_LEVELS = 4  # of which the features by rank are drawn
 
 
@@ -82,52 +66,124 @@ def report_taxonomy(project: Project) -> Evaluated:
     tree, X, y = _material(project, MeaningSettings())
     report = taxonomy_report(tree, X, None if X is None else y)
     rows: list[dict[str, Cell]] = [
-        {"what": row["what"], "value": _shown(row["value"])}
-        for row in report.rows()
-        if row["what"] != WORDS["why"]
+        {"what": what, "value": sentence}
+        for what, sentence in sentences(report).items()
+        if sentence
     ]
-    table = Table(f"Taxonomy of {project.settings.name}", rows, report.why, FACTS)
+    title = _("Taxonomy of %(name)s", name=project.settings.name)
+    table = Table(title, rows, report.why, FACTS)
     plot = None if X is None else _plotted(project, tree, X, y)
     facts = {field.name: plain(report[field.name]) for field in fields(report)}
     return Evaluated(table, plot, facts=facts)
 
 
-def bounds_table(bounds: Sequence[Mapping[str, Any]] | None) -> list[Table]:
-    """The second theorem at the nodes with most documents; none without documents.
+def sentences(report: TaxonomyReport) -> dict[str, str]:
+    """What the figures of a report say, by what they are about; "" if nothing."""
+    return {
+        _("categories"): _of_categories(report),
+        _("documents"): _of_documents(report),
+        _("work"): _of_work(report),
+        _("held-out error"): _of_errors(report),
+        _("theory"): _of_theory(report),
+    }
 
-    bounds : those of a report, as plain values.
-    """
-    rows: list[dict[str, Cell]] = [
-        {
-            "category": "(top)" if each["node"] is None else str(each["node"]),
-            **{name: each[name] for name in ("daughters", "documents", "features")},
-            **{name: round(each[name], 1) for name in ("n_min", "n_max")},
-            **{name: _needed(each, name) for name in ("logistic", "naive_bayes")},
-        }
-        for each in (bounds or ())[:SHOWN_NODES]
-    ]
-    if not rows:
-        return []
-    first = (
-        f"The {len(rows)} of {len(bounds or ())} inner categories with most documents"
+
+def _of_categories(report: TaxonomyReport) -> str:
+    if report.nodes == report.roots:
+        flat = N_("The taxonomy has %(n)s categories, none above another.")
+        return _(flat, n=whole(report.nodes))
+    return _(
+        "The taxonomy has %(nodes)s categories: %(roots)s at the top, %(leaves)s "
+        "without subcategories, %(depth)s levels below the top. A category with "
+        "subcategories has %(mean)s of them on average and %(most)s at most; "
+        "%(single)s have only one.",
+        nodes=whole(report.nodes),
+        roots=whole(report.roots),
+        leaves=whole(report.leaves),
+        depth=whole(report.depth),
+        mean=decimal(report.mean_branching, 1),
+        most=whole(report.max_branching),
+        single=whole(report.single_daughters),
     )
-    note = NEEDED_NOTE if len(rows) == len(bounds or ()) else f"{first}. {NEEDED_NOTE}"
-    return [
-        Table("Documents that a decision among daughters needs", rows, note, NEEDED)
+
+
+def _of_documents(report: TaxonomyReport) -> str:
+    if report.documents is None:
+        return ""
+    parts = [
+        _(
+            "%(documents)s documents contain %(features)s different terms.",
+            documents=whole(report.documents),
+            features=whole(report.features or 0),
+        )
     ]
+    if report.empty_leaves:
+        empty = N_("%(n)s leaves have no document.")
+        parts.append(_(empty, n=whole(report.empty_leaves)))
+    else:
+        parts.append(_("Every leaf has a document."))
+    if report.rare_leaves is not None:
+        few = N_("%(share)s of the leaves have at most %(n)s.")
+        parts.append(_(few, share=percent(report.rare_leaves), n=RARE))
+    if (law := report.class_sizes) is not None and law.fit >= GOOD_FIT:
+        falls = N_("Ordered by size, a leaf at twice the rank has %(share)s of them.")
+        parts.append(_(falls, share=percent(2**-law.exponent)))
+    return joined(*parts, by=" ")
 
 
-def _needed(bound: Mapping[str, Any], learner: str) -> str:
-    """What the theorem says of one learner at a node."""
-    times, risk = bound[f"{learner}_needs"], bound[learner]
-    if times <= 1:
-        return f"enough (risk {risk:.2g})"
-    if not isfinite(times):
-        return "no documents"
-    for power, name in SCALES:
-        if times >= power:
-            return f"× {times / power:,.3g}{name}"
-    return f"× {times:.3g}"
+def _of_work(report: TaxonomyReport) -> str:
+    parts = [
+        _(
+            "To classify a document, %(flat)s categories are scored without the tree, "
+            "and %(top_down)s down the tree.",
+            flat=whole(report.cost_flat),
+            top_down=whole(report.cost_top_down),
+        )
+    ]
+    if report.size_flat is not None and report.size_top_down is not None:
+        sizes = N_("The models have %(flat)s and %(top_down)s weights.")
+        values = whole(report.size_flat), whole(report.size_top_down)
+        parts.append(_(sizes, flat=values[0], top_down=values[1]))
+    if report.condition_holds:
+        parts.append(_("The way sizes fall also proves that the second is smaller."))
+    return joined(*parts, by=" ")
+
+
+def _of_errors(report: TaxonomyReport) -> str:
+    if report.error_flat is None or report.error_top_down is None:
+        return ""
+    measured = _(
+        "On test documents, %(flat)s are placed wrongly without the tree, and "
+        "%(top_down)s down the tree (with %(base)s at the nodes).",
+        flat=percent(report.error_flat, 1),
+        top_down=percent(report.error_top_down, 1),
+        base=report.base,
+    )
+    if report.chance is None:
+        return measured
+    chance = N_("A difference of this size arises by chance with p = %(p)s.")
+    return joined(measured, _(chance, p=general(report.chance, 2)), by=" ")
+
+
+def _of_theory(report: TaxonomyReport) -> str:
+    parts = []
+    if report.bound_flat is not None and report.bound_top_down is not None:
+        bounds = {FLAT: report.bound_flat, DOWN: report.bound_top_down}
+        parts += [
+            _(sentence, share=percent(bound.total))
+            for sentence, bound in bounds.items()
+            if bound.total < 1
+        ] or [_("No limit on the errors can be proven: rely on the measured ones.")]
+    if nodes := report.node_bounds or ():
+        sure = sum(min(n.logistic_needs, n.naive_bayes_needs) <= 1 for n in nodes)
+        enough = N_(
+            "At %(n)s of the %(all)s categories with subcategories, there are enough "
+            "documents for a theoretical guarantee."
+        )
+        parts.append(_(enough, n=whole(sure), all=whole(len(nodes))))
+        if sure < len(nodes):
+            parts.append(_("The others may work as well."))
+    return joined(*parts, by=" ")
 
 
 def train_meta(
@@ -176,17 +232,19 @@ def _node_trials(project: Project, base: str) -> NodeTrials:
 
 
 def _unlabelled() -> Mistake:
-    return Mistake(
-        "there are no labelled documents to try a pruned tree on: import some with "
-        f"labels {worded('(classmark import FILE)')}"
+    return refusal(
+        "there are no labelled documents to try a pruned tree on: import some "
+        "with labels %(remedy)s",
+        remedy=worded("(classmark import FILE)"),
     )
 
 
 def policy_with(policy: str | None, meta: Path | None) -> str:
     """The policy of ``prune_taxonomy`` that two options stand for."""
     if meta is not None and policy not in (None, "meta"):
-        raise Mistake(
-            f"--meta goes with --policy meta, not with {policy}: leave one out"
+        raise refusal(
+            "--meta goes with --policy meta, not with %(policy)s: leave one out",
+            policy=policy,
         )
     return (policy or "bound") if meta is None else f"meta:{meta}"
 
@@ -209,7 +267,11 @@ def try_pruning(
     if X is None:
         raise _unlabelled()
     trial = pruning_report(tree, X, y, options, NodeLearner(base))
-    title = f"Taxonomy of {project.settings.name}, pruned by {policy}"
+    title = _(
+        "Taxonomy of %(name)s without some inner categories (%(policy)s)",
+        name=project.settings.name,
+        policy=policy,
+    )
     facts = {
         "before": plain(trial.before),
         "after": plain(trial.after),
@@ -222,7 +284,7 @@ def try_pruning(
         "explained": trial.explained,
     }
     rows: list[dict[str, Cell]] = trial.rows()
-    note = "\n".join(filter(None, (trial.said, trial.explained)))
+    note = joined(trial.said, trial.explained, by="\n")
     return Evaluated(Table(title, rows, note), None, facts=facts)
 
 
@@ -235,9 +297,9 @@ def _material(
     """
     tree = project.tree
     if not len(tree):
-        raise Mistake(
-            "there are no categories: bring some in "
-            f"{worded('with classmark taxonomy import FILE')}"
+        raise refusal(
+            "there are no categories: bring some in %(remedy)s",
+            remedy=worded("with classmark taxonomy import FILE"),
         )
     records = [r for r in labelled(project) if part_of(r) != TEST]
     if not records:
@@ -269,13 +331,6 @@ def _plotted(
     title = f"{project.settings.name}: how sizes fall with rank"
     power_laws(series, path, title, ("rank", "documents, features"))
     return path
-
-
-def _shown(value: Any) -> str:
-    """A figure as people read it, for a column that also holds words."""
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _by_rank(values: Any) -> tuple[Any, Any]:

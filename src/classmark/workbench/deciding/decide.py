@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from classmark.arrays import Floats
 from classmark.formats.records import PRIMARY as PRIMARY_GRADE
 from classmark.formats.records import SECONDARY, THRESHOLD, Record
-from classmark.problems import Mistake, worded
+from classmark.problems import Mistake, refusal, worded
 from classmark.workbench.results import Logged
 from classmark.workbench.store.log import (
     ASSIGN,
@@ -108,23 +106,10 @@ def what_the_model_says(
     folder = project.models.current()
     name = UNTRAINED if folder is None else folder.name
     text = project.text_of(Record(project.store.document(document)))
-    scores = model.scores([text])[0]
-    return dict.fromkeys(names, Seen(name)) | {
-        id_: Seen(name, rank_of(scores, column), float(scores[column]))
-        for column, id_ in enumerate(model.categories)
-        if id_ in names and scores[column] > -inf
+    return {
+        id_: Seen(name, *(standing or (None, None)))
+        for id_, standing in model.standings(text, names).items()
     }
-
-
-def rank_of(scores: Floats, column: int) -> int:
-    """The place of a column, best first; ties by column, as everywhere.
-
-    >>> import numpy as np
-    >>> rank_of(np.array([2.0, 5.0, 2.0]), 2)
-    3
-    """
-    score = scores[column]
-    return 1 + int((scores > score).sum() + (scores[:column] == score).sum())
 
 
 def pair_of(text: str, ids: Collection[str]) -> tuple[str, str]:
@@ -140,10 +125,11 @@ def pair_of(text: str, ids: Collection[str]) -> tuple[str, str]:
         return matches[0]
     if len(cuts) == 1:
         return cuts[0]
-    raise Mistake(
-        f"--over {text}: give two categories of the project, or one and the word "
-        "threshold, as winner:loser"
-        + (f"; this reads as {len(matches)} pairs" if matches else "")
+    raise refusal(
+        "--over %(text)s: give two categories of the project, or one and the word "
+        "threshold, as winner:loser (this reads as %(n)s pairs)",
+        text=text,
+        n=len(matches),
     )
 
 
@@ -153,28 +139,34 @@ def _require_clear(decision: Decision, acts: Sequence[Act]) -> None:
     for act in acts:
         name, other = act.category, act.other
         if other is None and act_on.setdefault(name, act.act) != act.act:
-            raise Mistake(
-                f"category {name!r}: {act_on[name]} and {act.act} contradict each "
-                "other: say one of them"
+            raise refusal(
+                "category %(name)r: %(act_on)s and %(act)s contradict each "
+                "other: choose one",
+                name=name,
+                act_on=act_on[name],
+                act=act.act,
             )
         if other is not None and name == other:
-            raise Mistake(f"{name!r} cannot be above itself: drop this preference")
+            raise refusal(
+                "%(name)r cannot be preferred to itself: remove this preference",
+                name=name,
+            )
         if (other, name) in decision.over:
-            raise Mistake(
-                f"{name!r} over {other!r} and the contrary contradict each other: "
-                "say one of them"
+            raise refusal(
+                "%(name)r over %(other)r and the contrary contradict each "
+                "other: choose one",
+                name=name,
+                other=other,
             )
     if decision.aside and len(acts) > 1:
-        raise Mistake(
-            "a postponed document takes no other decision: choose one of them"
-        )
+        raise refusal("a document cannot be postponed and decided at once: choose one")
     if not acts:
-        raise Mistake(
-            "nothing was decided: "
-            + worded(
-                "say --assign, --primary, --reject, --unsure, --remove, --over or "
-                "--aside"
-            )
+        raise refusal(
+            "nothing was decided: %(remedy)s",
+            remedy=worded(
+                "say --assign, --primary, --reject, --unsure, --remove, --over "
+                "or --aside"
+            ),
         )
 
 
@@ -338,7 +330,7 @@ def skip_for(desk: Desk, document: str, who: str) -> SavedDecision:
 def note_on(desk: Desk, document: str, text: str, who: str) -> SavedDecision:
     """Write a note on a document; it teaches nothing and moves nothing."""
     if not text.strip():
-        raise Mistake("the note is empty: write some words")
+        raise refusal("the note is empty: write something")
     return _say(desk, Act(document, NOTE, note=text.strip()), who, "noted")
 
 
@@ -354,7 +346,10 @@ def redo_for(desk: Desk, who: str) -> SavedDecision:
     def write(project: Project) -> Logged:
         (last,) = project.store.run(BRING_BACK, (who,)).fetchone()
         if last is None:
-            raise Mistake(f"{who} has undone nothing since: there is nothing to redo")
+            raise refusal(
+                "%(who)s has nothing to redo: only what was just undone can be redone",
+                who=who,
+            )
         return undo(project, int(last), who)
 
     return _saved(desk, who, desk.write(write), taken_back=True)
@@ -422,17 +417,21 @@ def settle(
     where anybody has decided on the document since.
     """
     if not labels:
-        raise Mistake(
-            f"{document}: nothing was chosen: name the categories that are to stand"
+        raise refusal(
+            "%(document)s: nothing was chosen: choose the categories that apply",
+            document=document,
         )
 
     def write(project: Project) -> Logged:
         store = project.store
         store.require_document(document)
         if later := acts_since(store, document, version):
-            raise Mistake(
-                f"{document}: {later[0].who} decided on it since ({later[0].act}): "
-                "look at it again, and settle it then"
+            raise refusal(
+                "%(document)s: %(who)s has decided on it meanwhile (%(act)s): "
+                "look at it again before you settle it",
+                document=document,
+                who=later[0].who,
+                act=later[0].act,
             )
         store.require_open(sorted(labels))
         stood = store.standing(document).get(document, {})

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from classmark.language import _, whole
 from classmark.rankers.calibration import ENOUGH
-from classmark.workbench.learning.learner import TRAINED
+from classmark.workbench.learning.trained import TRAINED
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project
@@ -51,20 +52,28 @@ class TrainingDue:
         'Training is due after 50 decisions (20 so'
         """
         if self.learned is None:
-            when = (
-                f"Training is due after {ENOUGH} decisions ({self.decided:,} so far)."
+            when = _(
+                "Training is due after %(enough)s decisions (%(decided)s so far).",
+                enough=ENOUGH,
+                decided=whole(self.decided),
             )
             if self.is_due:
-                when = f"Training is due: {self.decided:,} documents are decided."
-            return (
-                f"{when} It brings percentages instead of scores, and settings chosen "
-                "for these documents."
+                when = _(
+                    "Training is due: %(decided)s documents are decided.",
+                    decided=whole(self.decided),
+                )
+            brings = _(
+                "It adds percentages to the scores and chooses settings that suit "
+                "these documents."
             )
+            return f"{when} {brings}"
         if self.is_due:
-            return (
-                f"Training is due: {self.decided:,} documents are decided, "
-                f"{self.learned:,} when the model was trained. It brings percentages "
-                "that rest on all of them, and settings chosen anew."
+            return _(
+                "Training is due: %(decided)s documents are decided, %(learned)s when "
+                "the model was trained. It recalculates the percentages and settings "
+                "from all of them.",
+                decided=whole(self.decided),
+                learned=whole(self.learned),
             )
         return ""
 

@@ -7,8 +7,11 @@ from dataclasses import asdict, dataclass, replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
-from classmark.problems import Mistake
+from classmark.language import whole
+from classmark.problems import Mistake, refusal
+from classmark.workbench.categories.find import of_path
 from classmark.workbench.deciding.decide import Decision, SavedDecision, decide_on
+from classmark.workbench.deciding.opinions import IMPORTED
 from classmark.workbench.results import Column, Logged, Table
 from classmark.workbench.store.log import ASSIGN, PRIMARY, REJECT, UNDO, UNSURE
 from classmark.workbench.store.store import Store, titles
@@ -40,6 +43,7 @@ SELECT seq FROM judgments WHERE seq > ? AND (within IS NULL OR within <> ?)
 ORDER BY seq LIMIT 1
 """
 GONE = "EXISTS (SELECT 1 FROM undone AS g WHERE g.seq = j.seq)"
+FILE = "import"  # who has put what a file said, where nobody is named
 STATES = {"": "1 = 1", "holds": f"NOT {GONE}", "undone": GONE}
 MENTIONS = "SELECT number FROM categories WHERE id = ? OR label = ?"
 
@@ -127,7 +131,7 @@ class HistoryPage:
 def history(project: Project, document: str | None = None, top: int = 20) -> Table:
     """The newest lines of the judgment log, newest first; of one document or all."""
     if top < 1:
-        raise Mistake(f"n is {top}: ask for at least one line")
+        raise refusal("the number of lines is %(top)s: enter at least 1", top=top)
     if document is not None:
         project.store.document(document)
     where, values = _conditions(HistoryFilter(document=document or ""))
@@ -154,7 +158,9 @@ def past(
     it is asked for.
     """
     if not 1 <= top <= MOST:
-        raise Mistake(f"top is {top}: ask for 1 to {MOST} lines")
+        raise refusal(
+            "the number of lines is %(top)s: enter 1 to %(most)s", top=top, most=MOST
+        )
     store = project.store
     where, values = _conditions(filters, before)
     fold = fold and not (filters and (filters.document or filters.within))
@@ -198,13 +204,19 @@ def values_of(project: Project, column: Literal["who", "act"]) -> list[str]:
     return [value for (value,) in project.store.run(sql)]
 
 
+def deciders(project: Project) -> list[str]:
+    """Everybody who has decided; what files said is nobody's decision."""
+    names = values_of(project, "who")
+    return [name for name in names if not name.endswith(IMPORTED) and name != FILE]
+
+
 def _conditions(
     filters: HistoryFilter | None, before: int | None = None
 ) -> tuple[str, list[Any]]:
     """What is asked for as a condition of SQL on a line ``j``, and its values."""
     filters = filters or HistoryFilter()
     if filters.state not in STATES:
-        raise Mistake(f"state is {filters.state!r}: use holds or undone")
+        raise refusal("state is %(state)r: use holds or undone", state=filters.state)
     tests = {
         "j.who = ?": filters.who,
         "j.act = ?": filters.act,
@@ -225,7 +237,9 @@ def _number(name: str, text: str) -> int | None:
     if not text:
         return None
     if not text.isdecimal() or len(text) > 18:
-        raise Mistake(f"{name} is {text!r}: give the number of an act")
+        raise refusal(
+            "%(name)s is %(text)r: give the number of an act", name=name, text=text
+        )
     return int(text)
 
 
@@ -238,13 +252,20 @@ def correct(
     """
     line = line_of(desk, number)
     if not line.corrigible or line.document is None or line.category is None:
-        raise Mistake(
-            f"act {number} ({line.act}) cannot be corrected in place: it names no "
-            "category of its own, or does not hold: decide on the document anew"
+        raise refusal(
+            "act %(number)s (%(act)s) cannot be corrected: it has no "
+            "category of its own, or was undone: decide on the document "
+            "again",
+            number=number,
+            act=line.act,
         )
     new = named(desk, category)
     if new == line.category:
-        raise Mistake(f"act {number} says {new} already: name another category")
+        raise refusal(
+            "act %(number)s already has the category %(new)s: choose another",
+            number=number,
+            new=new,
+        )
     parts: dict[str, Any] = {line.act: (new,), "remove": (line.category,)}
     return decide_on(desk, line.document, Decision(**parts, note=note), {}, who)
 
@@ -253,14 +274,19 @@ def line_of(project: Project, number: int) -> HistoryLine:
     """One line of the log."""
     lines = _lines(project.store, "j.seq = ?", (number, 1))
     if not lines:
-        raise Mistake(f"there is no act {number}: see the numbers in the history")
+        raise refusal(
+            "there is no act %(number)s: see the numbers in the history",
+            number=number,
+        )
     return lines[0]
 
 
 def named(project: Project, words: str) -> str:
-    """The category of this id, or else the one category with this label."""
+    """The category of this id or path, or else the one category with this label."""
     if words in project.categories:
         return words
+    if id_ := of_path(project, words):
+        return id_
     label = words.strip().casefold()
     ids = [
         id_
@@ -270,7 +296,11 @@ def named(project: Project, words: str) -> str:
     if len(ids) == 1:
         return ids[0]
     many = f"{len(ids)} categories are called so" if ids else "there is none"
-    raise Mistake(f"category {words!r}: {many}: give its id (see the taxonomy)")
+    raise refusal(
+        "category %(words)r: %(many)s: give its id (see the taxonomy)",
+        words=words,
+        many=many,
+    )
 
 
 def _day(name: str, text: str, after: int = 0) -> str:
@@ -279,7 +309,9 @@ def _day(name: str, text: str, after: int = 0) -> str:
     try:
         return (date.fromisoformat(text) + timedelta(days=after)).isoformat()
     except (ValueError, OverflowError):
-        raise Mistake(f"{name} is {text!r}: give a day as YYYY-MM-DD") from None
+        raise refusal(
+            "%(name)s is %(text)r: give a day as YYYY-MM-DD", name=name, text=text
+        ) from None
 
 
 LARGEST_RANGE = 2000  # acts
@@ -397,14 +429,21 @@ def _to_flip(
 ) -> dict[int, int]:
     """Act → the last word on it, where taking back the range turns it round."""
     if first > last:
-        raise Mistake(f"from act {first} to act {last}: the first is to be the lower")
+        raise refusal(
+            "acts %(first)s to %(last)s: the first number must be the lower one",
+            first=first,
+            last=last,
+        )
     where, values = _conditions(filters)
     rows = store.run(IN_RANGE.format(where), (first, last, *values, LARGEST_RANGE + 1))
     chosen = {seq for (seq,) in rows}
     if len(chosen) > LARGEST_RANGE:
-        raise Mistake(
-            f"acts {first} to {last}: more than {LARGEST_RANGE:,} acts at once: take "
-            "back a part of them first"
+        raise refusal(
+            "acts %(first)s to %(last)s: these are more than "
+            "%(largest_range)s: undo them in parts",
+            first=first,
+            last=last,
+            largest_range=whole(LARGEST_RANGE),
         )
     flips = {}
     for seq in chosen:
@@ -416,9 +455,11 @@ def _to_flip(
         if stays == is_undone(store, root):
             flips[root] = max(chain)
     if not flips:
-        raise Mistake(
-            f"acts {first} to {last}: none that is asked for holds: there is nothing "
-            "to take back"
+        raise refusal(
+            "acts %(first)s to %(last)s: there is nothing to undo: choose "
+            "another range",
+            first=first,
+            last=last,
         )
     return flips
 

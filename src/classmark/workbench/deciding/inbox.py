@@ -8,7 +8,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from classmark.problems import Mistake
+from classmark.language import general
+from classmark.problems import refusal
 from classmark.rankers.calibration import ENOUGH
 from classmark.taxonomy.tree import path_names
 from classmark.workbench.deciding.decide import (
@@ -79,12 +80,17 @@ def documents_in(desk: Desk, order: str, filters: Filters) -> list[str]:
     """
     require_order(order)
     if filters.show not in SHOWS:
-        raise Mistake(f"show is {filters.show!r}: use {', '.join(SHOWS)}")
+        raise refusal(
+            "show is %(show)r: use %(shows)s",
+            show=filters.show,
+            shows=", ".join(SHOWS),
+        )
     chosen = []
     if filters.branch:
         if filters.branch not in desk.categories:
-            raise Mistake(
-                f"there is no category {filters.branch!r}: choose one from the taxonomy"
+            raise refusal(
+                "there is no category %(branch)r: choose one from the taxonomy",
+                branch=filters.branch,
             )
         below = {filters.branch, *desk.tree.descendants(filters.branch)}
         state, guesses = desk.state, desk.guesses.best.values()
@@ -121,16 +127,17 @@ def _having(project: Project, words: str) -> set[str]:
     The database knows the fields as JSON, and small letters of English only: it is
     asked for what may fit.
     """
-    phrase = _plain(words)
+    phrase, like = _plain(words), project.store.engine.like
+    plain = _plain if " " in phrase else str.lower
     pattern = _ODD.sub("%", phrase).replace("!", "!!").replace("_", "!_")
     rows = project.store.run(
-        "SELECT id, fields FROM documents WHERE lower(fields) LIKE ? ESCAPE '!'",
+        f"SELECT id, fields FROM documents WHERE fields {like} ? ESCAPE '!'",  # noqa: S608 (our own words)
         (f"%{pattern}%",),
     )
     return {
         id_
         for id_, fields in rows
-        if any(phrase in _plain(text) for text in json.loads(fields).values())
+        if any(phrase in plain(text) for text in json.loads(fields).values())
     }
 
 
@@ -146,8 +153,9 @@ FIRST = 200  # letters of the first line
 class InboxRow:
     """A document in the inbox.
 
-    guess : the best category, as a path, and how likely, in words;  labels : the names
-    of those it has;  holder : who has it open.
+    guess : the best category, as a path, and how likely, in words, where it has no
+    label or was looked at before it had;  labels : the names of those it has;
+    holder : who has it open.
     """
 
     id: str
@@ -196,35 +204,38 @@ def inbox(
 def start_in(desk: Desk, who: str, order: str, filters: Filters) -> None:
     """Give somebody what waits in this order, as far as the filters leave it."""
     if filters.show != UNDECIDED:
-        raise Mistake(
-            f"documents shown as {filters.show} do not wait: show the undecided ones, "
-            "or open one of these"
+        raise refusal(
+            "documents shown as %(show)s are not waiting for a decision: "
+            "show the undecided ones, or open one",
+            show=filters.show,
         )
     among = tuple(documents_in(desk, order, filters)) if filters.chosen else None
     desk.queues.set(who, QueueChoice(order, filters.chosen, among))
 
 
 def rows_of(desk: Desk, ids: Sequence[str]) -> list[InboxRow]:
-    """Documents as the inbox shows them; those not looked at yet are, now."""
+    """Documents as the inbox shows them; what waits is looked at now, if not yet."""
     documents = [desk.store.document(id_) for id_ in ids]
     categories, best, model = desk.categories, desk.guesses.best, desk.model()
-    missing = [document for document in documents if document.id not in best]
+    of_document = desk.state.labels
+    undecided = [each for each in documents if each.id not in of_document]
+    missing = [document for document in undecided if document.id not in best]
     if model is not None and model.calibrator is not None:
         # guesses of before the training that made probabilities known
-        missing += [d for d in documents if d.id in best and _is_unsure(best[d.id])]
+        missing += [d for d in undecided if d.id in best and _is_unsure(best[d.id])]
     if model is not None and missing:
         _, guesses = best_guesses(desk, model, missing)
         best = best | {guess.document: guess for guess in guesses if guess}
-    rows = []
+    rows, holders = [], desk.claims.holders()
     for document in documents:
         id_, fields = document.id, dict(document.fields)
         title = fields.pop("title", "").strip() or id_
         line = " ".join(max(fields.values(), key=len, default="").split())[:FIRST]
-        labels = desk.state.labels.get(id_, ())
+        labels = of_document.get(id_, ())
         state = ASIDE if id_ in desk.state.aside else DECIDED if labels else UNDECIDED
         names = [categories[n].name if n in categories else n for n in labels]
         row = InboxRow(
-            id_, title, line, state, labels=tuple(names), holder=desk.claims.holder(id_)
+            id_, title, line, state, labels=tuple(names), holder=holders.get(id_, "")
         )
         if guess := best.get(id_):
             path = path_names(categories, desk.tree, guess.category)
@@ -294,21 +305,26 @@ def offer(desk: Desk, who: str, filters: Filters, least: float) -> Offer:
     Of the documents that wait and were looked at in the background.
     """
     if not 0 < least <= 1:
-        raise Mistake(f"the least probability is {least:g}: give a number above 0 to 1")
+        raise refusal(
+            "the lowest probability is %(least)s: enter a number above 0, up to 1",
+            least=general(least),
+        )
     if filters.show != UNDECIDED:
-        raise Mistake("only undecided documents can be accepted: show those")
+        raise refusal("only undecided documents can be accepted: show those")
     model = desk.model()
     if model is None or model.calibrator is None:
-        raise Mistake(
-            "to accept guesses at once their probabilities must be known: train with "
-            f"{ENOUGH} or more labelled documents"
+        raise refusal(
+            "guesses can be accepted together only if their probabilities "
+            "are known: train with %(enough)s or more labelled documents",
+            enough=ENOUGH,
         )
+    holders = desk.claims.holders()
     sure = [
         guess
         for id_ in documents_in(desk, "likely", filters)
         if (guess := desk.guesses.best.get(id_)) is not None
         and (guess.probability or 0.0) >= least
-        and desk.claims.holder(id_) in {"", who}
+        and holders.get(id_, who) == who
     ]
     shown, store = sure[:ACCEPTED_AT_ONCE], desk.store
     rows = rows_of(desk, [guess.document for guess in shown])
@@ -331,10 +347,11 @@ def offer_places(desk: Desk, who: str, precision: float) -> Offer:
     waited longest, without those that others have open.
     """
     places = placed(desk, (), precision, PLACED_AT_ONCE)
+    holders = desk.claims.holders()
     sure = [
         put
         for put in sorted(places, key=lambda put: -(put.probability or 0.0))
-        if put.category and desk.claims.holder(put.document) in {"", who}
+        if put.category and holders.get(put.document, who) == who
     ]
     shown = sure[:ACCEPTED_AT_ONCE]
     ids = list(dict.fromkeys(put.document for put in shown))
@@ -397,10 +414,12 @@ def accept(
 def _by_document(guesses: Sequence[Guessed]) -> dict[str, list[Guessed]]:
     """The guesses of each document; none at all, or too many, are refused."""
     if not guesses:
-        raise Mistake("no document is ticked: tick those whose guess is right")
+        raise refusal("no document is selected: select those whose guess is right")
     if len(guesses) > ACCEPTED_AT_ONCE:
-        raise Mistake(
-            f"at most {ACCEPTED_AT_ONCE} documents are accepted at once: tick fewer"
+        raise refusal(
+            "at most %(accepted_at_once)s documents can be accepted at "
+            "once: select fewer",
+            accepted_at_once=ACCEPTED_AT_ONCE,
         )
     together: dict[str, list[Guessed]] = {}
     for guess in guesses:

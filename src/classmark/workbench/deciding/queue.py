@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,7 +16,7 @@ import numpy as np
 
 from classmark.arrays import Floats, Ints, Rows, rows_from, stack, take
 from classmark.formats.records import Record
-from classmark.problems import Mistake, worded
+from classmark.problems import refusal, worded
 from classmark.progress import track
 from classmark.ranking import top as top_of
 from classmark.workbench.learning.live import held
@@ -34,7 +35,8 @@ BLOCK = 1000  # documents scored at once, at most
 CELLS = 1 << 23  # scores in memory at once: 64 MiB
 LAST_DECIDED = """
 SELECT document FROM judgments AS j
-WHERE document IN (SELECT id FROM documents) AND act NOT IN ('undo', 'skip', 'note')
+WHERE EXISTS (SELECT 1 FROM documents AS d WHERE d.id = j.document)
+AND act NOT IN ('undo', 'skip', 'note')
 AND NOT EXISTS (SELECT 1 FROM undone WHERE seq = j.seq) ORDER BY seq DESC LIMIT 1
 """
 
@@ -51,9 +53,9 @@ def queue(
     """
     require_order(order)
     if top < 1:
-        raise Mistake(f"n is {top}: ask for at least one document")
+        raise refusal("the number of documents is %(top)s: enter at least 1", top=top)
     if to is not None and order != "similar":
-        raise Mistake("--to names what to be similar to: add --order similar")
+        raise refusal("--to names what to be similar to: add --order similar")
     match order:
         case "random":
             ids = shuffled(project.state.waiting, project.settings.name)[:top]
@@ -64,7 +66,7 @@ def queue(
         case _:
             rows, note = _by_guess(project, order, top)
     if not rows:
-        note = "no document is waiting: every one is decided or set aside"
+        note = "no document is waiting: all are decided or postponed"
     return Table("Queue", rows, note)
 
 
@@ -98,7 +100,7 @@ def _similar(
     model = project.require_model()
     near = last_decided(project.store) if to is None else to
     if near is None:
-        raise Mistake("nothing is decided yet: name a document with --to")
+        raise refusal("nothing is decided yet: name a document with --to")
     centre = _rows(project, model, [project.store.document(near)])
     cosine_of: dict[str, float] = {}
     for documents in _blocks(model, project.store.undecided()):
@@ -116,7 +118,11 @@ def _similar(
 def require_order(order: str) -> None:
     """Refuse an order that there is not."""
     if order not in ORDERS:
-        raise Mistake(f"order is {order!r}: use {', '.join(ORDERS)}")
+        raise refusal(
+            "order is %(order)r: use %(orders)s",
+            order=order,
+            orders=", ".join(ORDERS),
+        )
 
 
 def last_decided(store: Store) -> str | None:
@@ -189,9 +195,14 @@ def shuffled(ids: Iterable[str], seed: str) -> list[str]:
     >>> sorted(shuffled(["a", "b", "c"], "shelf"))
     ['a', 'b', 'c']
     """
+    return sorted(ids, key=place_by(seed))
+
+
+def place_by(seed: str) -> Callable[[str], bytes]:
+    """By what ``shuffled`` sorts."""
     key = blake2b(seed.encode(), digest_size=32).digest()
     hashed = partial(blake2b, digest_size=8, key=key)
-    return sorted(ids, key=lambda id_: hashed(id_.encode()).digest())
+    return lambda id_: hashed(id_.encode()).digest()
 
 
 def cosines(X: Any, centre: Any) -> Floats:
@@ -220,22 +231,20 @@ def two_best(model: TextRanker, X: Rows) -> tuple[Ints, Floats, Floats | None]:
     that goes down a tree looks at the nodes on the way to them only. Where there is no
     category, −1 and zeros; where there is one, it is the second, too.
     """
-    from classmark.workbench.learning.models import TopDownTextRanker
-
     columns, best = np.full(len(X), -1), np.zeros((len(X), 2))
-    if isinstance(model, TopDownTextRanker):
+    if (ranker := model.ranker).descends:
         for at in range(len(X)):
-            if pairs := model.ranker.best(take(X, [at]), 2):
+            if pairs := ranker.best(take(X, [at]), 2):  # type: ignore[attr-defined]
                 columns[at] = pairs[0][0]
                 best[at] = pairs[0][1], pairs[-1][1]
-        return columns, best, model.probabilities(best)
+        return columns, best, model.probabilities(best, X=X)
     scores = model.ranker.decision_function(X)
     ranked = np.flatnonzero(np.isfinite(scores).all(axis=0))
     if not len(ranked):
         return columns, best, best if model.calibrator else None
     scores = scores[:, ranked]
     pair = top_of(model.ordered_by(scores, ranked), 2)[:, [0, -1]]
-    likely = model.probabilities(scores, ranked)
+    likely = model.probabilities(scores, ranked, X)
     best = np.take_along_axis(scores, pair, axis=1)
     if likely is not None:
         likely = np.take_along_axis(likely, pair, axis=1)
@@ -320,8 +329,9 @@ class Queues:
         """The first document in somebody's order that nobody else has open."""
         claims = self._desk.claims
         self._desk.background.first_ordered(FIRST)
+        others = {id_ for id_, holder in claims.holders().items() if holder != who}
         for id_ in self.in_turn(who, after):
-            if id_ != after and claims.take(id_, who):
+            if id_ != after and id_ not in others and claims.take(id_, who):
                 return id_
         return None
 
@@ -369,10 +379,23 @@ class Queues:
             if len(self._all) != len(state.ids):
                 self._all = shuffled(list(state.ids), self._desk.settings.name)
             is_long = len(self._left) > 2 * state.n_waiting + ROOM
-            if self._returned != state.returned or is_long:
-                self._returned = state.returned
+            newest = state.returned
+            back = [state.back.get(n) for n in range(self._returned + 1, newest + 1)]
+            if is_long or None in back:
                 self._left = [id_ for id_ in self._all if state.waits(id_)]
+            elif back:
+                self._left = self._with(filter(None, back))
+            self._returned = newest
             return self._left
+
+    def _with(self, ids: Iterable[str]) -> list[str]:
+        """Those left, and some that came back, each where it belongs."""
+        place, left = place_by(self._desk.settings.name), list(self._left)
+        for id_ in ids:
+            at = bisect_left(left, place(id_), key=place)
+            if left[at : at + 1] != [id_]:
+                left.insert(at, id_)
+        return left
 
     def _skipped_by(self, who: str) -> dict[str, None]:
         with self._lock:

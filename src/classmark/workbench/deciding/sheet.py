@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 
 SHOWN = 10
+FIRST = 10  # decisions before which a few categories are not ranked
 SOON = 0.05  # seconds that a document may wait for what was decided just before
 TEXT = "text"  # the field that is read below the title, however short
 SHORT = 60  # characters of a field that is told beside the title
@@ -66,7 +67,8 @@ class Choice:
     note, guideline : the category's own;  examples : two documents in it, (id, title);
     stands : what was said of it before: assign, primary, reject, unsure, or "";
     belongs : whether its score is above its threshold, None where there is none;
-    words, meaning : what either adds to its lead, None where words are all there is.
+    words, meaning : what either adds to its lead, None where words are all there is;
+    name : which of its names the text has, and what it adds.
     """
 
     category: str
@@ -84,6 +86,7 @@ class Choice:
     belongs: bool | None = None
     words: float | None = None
     meaning: float | None = None
+    name: tuple[str, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +95,9 @@ class Sheet:
 
     words : the text, in pieces;  choices : the best ten, or all of a few;
     others : what else was said of it before;  more : how many categories are not shown,
-    in words;  calibrated : what the percentages rest on, in words;  version : the
-    number of the last act on the document;  ranked : how many categories are ranked;
+    in words;  calibrated, calibrated_on : what the percentages rest on, in words, and
+    how many decisions that is;  version : the number of the last act on the document;
+     ranked : how many categories are ranked;
     learned : the last act the ranker had learned;
     preferred : (winner, loser) pairs that stand;  notes, past : what was written on it,
     and said of it, oldest first;  blind : what others said of it is not shown.
@@ -108,6 +112,7 @@ class Sheet:
     version: int
     others: tuple[Choice, ...] = ()
     calibrated: str = ""
+    calibrated_on: int = 0
     ranked: int = 0
     model: str = ""
     aside: bool = False
@@ -154,14 +159,16 @@ def _laid_out(desk: Desk, document: str, version: int, *, blind: bool) -> Sheet:
     if blind:
         record = JudgedRecord(record.document, meta=record.meta, links=record.links)
     model, learned = desk.model(), desk.service.upto
+    if not text.strip() or _is_beginning(desk):
+        model = None
     suggestions = [] if model is None else model.suggest(text, SHOWN)
     choices = tuple(choice_of(desk, record, s.category, s) for s in suggestions)
     choices += _unranked(desk, record, choices)
     title, about, body = in_parts(record.document, record.meta)
     parts = [dict(choice.favour + choice.against) for choice in choices]
-    calibrated = ""
+    decisions = 0
     if model is not None and model.calibrator is not None:
-        calibrated = f"calibrated on {model.calibrator.decisions_:,} decisions"
+        decisions = model.calibrator.decisions_
     return Sheet(
         document,
         title,
@@ -171,7 +178,8 @@ def _laid_out(desk: Desk, document: str, version: int, *, blind: bool) -> Sheet:
         f"{more:,} more" if (more := len(desk.categories) - len(choices)) else "",
         version,
         _others(desk, record, choices),
-        calibrated,
+        f"calibrated on {decisions:,} decisions" if decisions else "",
+        decisions,
         0 if model is None else model.n_ranked,
         _model_name(desk),
         record.aside,
@@ -183,12 +191,23 @@ def _laid_out(desk: Desk, document: str, version: int, *, blind: bool) -> Sheet:
     )
 
 
+def _is_beginning(desk: Desk) -> bool:
+    """Whether so little is learned that a few categories keep their places and keys."""
+    decided = len(desk.state.labels)
+    return not desk.service.base and decided < FIRST and len(_few(desk)) <= SHOWN
+
+
+def _few(desk: Desk) -> list[str]:
+    """The categories that may be chosen, in order; of many the first."""
+    active = (id_ for id_, each in desk.categories.items() if each.status == ACTIVE)
+    return list(islice(active, SHOWN + 1))
+
+
 def _unranked(
     desk: Desk, record: JudgedRecord, ranked: Iterable[Choice]
 ) -> tuple[Choice, ...]:
     """Of a few categories all are shown: after those ranked, the others in order."""
-    active = (id_ for id_, each in desk.categories.items() if each.status == ACTIVE)
-    names = list(islice(active, SHOWN + 1))
+    names = _few(desk)
     if len(names) > SHOWN:
         return ()
     shown = {choice.category for choice in ranked}
@@ -281,6 +300,7 @@ def choice_of(
         belongs=suggestion.belongs,
         words=words,
         meaning=meaning,
+        name=suggestion.name,
     )
 
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from classmark.arrays import Floats, Rows, take
-from classmark.problems import Mistake
+from classmark.language import general, several
+from classmark.problems import refusal
 from classmark.ranking import top
 from classmark.workbench.deciding.decide import Decision, decide
 from classmark.workbench.deciding.queue import queue
@@ -44,7 +45,7 @@ def grouped_queue(
     come in the order of their first documents.
     """
     if top < 1:
-        raise Mistake(f"n is {top}: ask for at least one group")
+        raise refusal("the number of groups is %(top)s: enter at least 1", top=top)
     whole = queue(project, order, ALL, to)
     ids = [str(row["document"]) for row in whole.rows]
     groups = groups_of(project, ids, alike)
@@ -56,7 +57,8 @@ def grouped_queue(
         }
         for group in groups[:top]
     ]
-    many = f"{len(ids)} documents in {len(groups)} groups of cosine {alike:g}"
+    many = f"{several(len(ids), 'document')} in {several(len(groups), 'group')} of "
+    many += f"cosine {alike:g}"
     return Table("Queue", rows, f"{many}; {whole.note}" if rows else whole.note)
 
 
@@ -114,7 +116,10 @@ def groups_of(
     from classmark.clusters.agglomerative import near_duplicates
 
     if not 0 < alike <= 1:
-        raise Mistake(f"--alike is {alike:g}: give a cosine above 0, up to 1")
+        raise refusal(
+            "--alike is %(alike)s: give a cosine above 0, up to 1",
+            alike=general(alike),
+        )
     if not ids:
         return []
     collection = vectors_of(project)
@@ -153,8 +158,9 @@ def alike(desk: Desk, document: str, top_k: int = SHOWN) -> list[Alike]:
     try:
         at = ids.index(document)
     except ValueError:
-        raise Mistake(
-            f"{document} came in after the documents were read: try again in a moment"
+        raise refusal(
+            "%(document)s has just been added: try again in a moment",
+            document=document,
         ) from None
     values = cosines_to(rows, at, vectors.lengths(rows))
     values[at] = -1.0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import inf
@@ -16,9 +16,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from classmark.arrays import take
+from classmark.formats import read_records
+from classmark.formats.feature_lines import line_text
 from classmark.formats.records import Record
-from classmark.formats.text_files import open_bytes, whole_text
-from classmark.problems import Mistake
+from classmark.formats.text_files import EITHER, open_bytes, whole_text
+from classmark.problems import refusal
 from classmark.rankers.calibration import ENOUGH
 from classmark.ranking import order as ranked
 from classmark.taxonomy.tree import ACTIVE, path_names
@@ -27,7 +30,7 @@ from classmark.workbench.learning.models import how_to_place
 from classmark.workbench.results import Cell, Explained, Place, Table
 
 if TYPE_CHECKING:
-    from classmark.arrays import Floats
+    from classmark.arrays import Floats, Rows
     from classmark.rankers.text_ranker import TextRanker
     from classmark.workbench.project import Project
 
@@ -43,19 +46,22 @@ def suggest(
 
     min_probability : leave out what is less likely; an empty list is an abstention.
     """
+    text = as_read(project, text)
     if not text.strip():
-        raise Mistake("the text is empty: give some words to place")
+        raise refusal("the text is empty: enter some words")
     if k < 1:
-        raise Mistake(f"k is {k}: ask for at least one category")
+        raise refusal("the number of categories is %(k)s: enter at least 1", k=k)
     model = project.require_model()
     if min_probability is not None and not 0 <= min_probability <= 1:
-        raise Mistake(
-            f"min-probability is {min_probability}: give a number from 0 to 1"
+        raise refusal(
+            "min-probability is %(min_probability)s: give a number from 0 to 1",
+            min_probability=min_probability,
         )
     if min_probability is not None and model.calibrator is None:
-        raise Mistake(
+        raise refusal(
             "min-probability needs a calibrated model: train again with "
-            f"{ENOUGH} or more labelled documents"
+            "%(enough)s or more labelled documents",
+            enough=ENOUGH,
         )
     decisions = None if model.calibrator is None else model.calibrator.decisions_
     return [
@@ -69,7 +75,9 @@ def suggest(
             suggestion.probability,
             decisions,
             suggestion.belongs,
-            *(suggestion.parts or ()),
+            suggestion.parts and suggestion.parts.words,
+            suggestion.parts and suggestion.parts.meaning,
+            suggestion.name,
         )
         for suggestion in model.suggest(text, k, terms)
         if (suggestion.probability or 0.0) >= (min_probability or 0.0)
@@ -82,7 +90,7 @@ def wanted_text(
     """The one text that was named: a file, standard input (``-``), words, or an id."""
     named = [choice for choice in (path, text, document) if choice is not None]
     if len(named) != 1:
-        raise Mistake(
+        raise refusal(
             "name one text: a FILE (- for standard input), --text or --document"
         )
     if text is not None:
@@ -92,7 +100,20 @@ def wanted_text(
     if str(path) == "-":
         return sys.stdin.read()
     with open_bytes(path or "") as stream:
-        return whole_text(stream, str(path))
+        return whole_text(stream, str(path), EITHER)
+
+
+def several_texts(project: Project, paths: Sequence[Path]) -> Iterator[tuple[str, str]]:
+    """Name and text of each file, and of each document of a folder.
+
+    A folder is read as ``classmark import`` reads it; its labels are not looked at.
+    """
+    for path in paths:
+        if not path.is_dir():
+            yield str(path), wanted_text(project, path, None, None)
+            continue
+        for record in read_records(path):
+            yield record.id, project.text_of(record)
 
 
 PRECISION = 0.95
@@ -121,7 +142,9 @@ def placed(
     all.
     """
     if top < 0:
-        raise Mistake(f"n is {top}: ask for one document or more, or 0 for all")
+        raise refusal(
+            "n is %(top)s: ask for one document or more, or 0 for all", top=top
+        )
     store = project.store
     chosen = [store.document(id_) for id_ in documents]
     if not documents:
@@ -162,7 +185,7 @@ def place(
 def places_in_words(places: Sequence[PlacedDocument], precision: float) -> str:
     """How many documents were put where, and how far to rely on it."""
     if not places:
-        return "no document is waiting: every one is decided or set aside"
+        return "no document is waiting: all are decided or postponed"
     count = Counter({put.document: put.kind for put in places}.values())
     note = (
         f"{count['leaf']} at a leaf, {count['inner']} higher up, {count['left']} "
@@ -172,8 +195,8 @@ def places_in_words(places: Sequence[PlacedDocument], precision: float) -> str:
         note = f"{count[BELONGS]} where categories belong, {note}"
     if count["leaf"] or count["inner"] or not count[BELONGS]:
         note += (
-            f"; {100 * precision:g} % of the documents placed are to be right: at a "
-            "right category or one above it"
+            f"; {100 * precision:g} % of all documents placed are to be right, at a "
+            "right category or one above it; a single one can be less likely"
         )
     return note
 
@@ -192,7 +215,11 @@ def all_places(
     size = max(1, CELLS // max(1, len(model.categories)))
     for low in range(0, len(texts), size):
         scores = model.scores(texts[low : low + size])
-        places += [_belonging(project, model, each) for each in scores]
+        rows = model.vectorizer.rows(texts[low : low + size])
+        places += [
+            _belonging(project, model, each, take(rows, [at]))
+            for at, each in enumerate(scores)
+        ]
     rest = [at for at, each in enumerate(places) if not each]
     if project.once(how_to_place) is None:
         backed_off = [Place("left", None, (), 0.0) for _ in rest]
@@ -203,10 +230,12 @@ def all_places(
     return places
 
 
-def _belonging(project: Project, model: TextRanker, scores: Floats) -> list[Place]:
+def _belonging(
+    project: Project, model: TextRanker, scores: Floats, X: Rows
+) -> list[Place]:
     """The categories whose scores are above their thresholds, best first."""
     shown = np.flatnonzero(np.isfinite(scores))
-    chances = model.probabilities(scores[None, shown], shown)
+    chances = model.probabilities(scores[None, shown], shown, X)
     limits, places = model.ranker.limits, []
     for at in ranked(model.ordered_by(scores[None, shown], shown))[0].tolist():
         column = shown[at]
@@ -223,7 +252,13 @@ def place_if_any(project: Project, text: str) -> Place | None:
     """The place of a text; None where the model cannot say where to stop."""
     if project.once(how_to_place) is None:
         return None
-    return places_of_texts(project, [text], PRECISION)[0]
+    return places_of_texts(project, [as_read(project, text)], PRECISION)[0]
+
+
+def as_read(project: Project, text: str) -> str:
+    """A text; where documents are vectors, what a line of pairs stands for."""
+    vector = project.has_vectors_alone and ":" in text
+    return line_text(text) if vector else text
 
 
 def places_of_texts(
@@ -233,9 +268,11 @@ def places_of_texts(
     model = project.require_model()
     learned = project.once(how_to_place)
     if learned is None:
-        raise Mistake(
-            "the model in service cannot say where to stop in a tree: train it on "
-            f"{ENOUGH} or more labelled documents, with a taxonomy of several levels"
+        raise refusal(
+            "the model in service cannot say where to stop in a tree: train it "
+            "on %(enough)s or more labelled documents, with a taxonomy of "
+            "several levels",
+            enough=ENOUGH,
         )
     back_off, now = learned[0].at(precision), learned[1]
     categories, tree = project.categories, project.tree

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from classmark.problems import Mistake
+from classmark.language import whole
+from classmark.problems import refusal
+from classmark.workbench.categories.find import of_path
 from classmark.workbench.deciding.decide import Decision, decide
 from classmark.workbench.results import Logged
 from classmark.workbench.store.log import Act, whoami
@@ -36,24 +38,31 @@ class GroupLabelled:
 
 
 def category_named(desk: Desk, text: str) -> str:
-    """The id of a category that was typed as its id or its name."""
+    """The id of a category that was typed as its id, its path or its name."""
     typed, categories = text.strip(), desk.categories
     if not typed:
-        raise Mistake("no category is given: type its name or its id")
+        raise refusal("no category was entered: type its name or id")
     if typed in categories:
         return typed
+    if id_ := of_path(desk, typed):
+        return id_
     same = [id_ for id_, c in categories.items() if c.name.lower() == typed.lower()]
     if len(same) == 1:
         return same[0]
     if same:
         ids = ", ".join(same[:5])
-        raise Mistake(f"{typed!r} is the name of several categories: give an id, {ids}")
+        raise refusal(
+            "several categories are called %(typed)r: enter an id, %(ids)s",
+            typed=typed,
+            ids=ids,
+        )
     names = {category.name.lower(): category.name for category in categories.values()}
     close = get_close_matches(typed.lower(), names, n=3)
     remedy = f"did you mean {' or '.join(names[name] for name in close)}?"
-    raise Mistake(
-        f"there is no category {typed!r}: "
-        f"{remedy if close else 'choose one from the taxonomy'}"
+    raise refusal(
+        "there is no category %(typed)r: %(what)s",
+        typed=typed,
+        what=remedy if close else "choose one from the taxonomy",
     )
 
 
@@ -66,16 +75,18 @@ def label_all(
     """
     ids = list(dict.fromkeys(documents))
     if not ids:
-        raise Mistake("no document is chosen: tick some, or choose all of them")
+        raise refusal("no document is selected: select some, or all of them")
     if len(ids) > AT_ONCE:
-        raise Mistake(
-            f"{len(ids):,} documents: at most {AT_ONCE:,} are labelled at once: add "
-            "words or filters"
+        raise refusal(
+            "%(n)s documents are too many to label at once (at most "
+            "%(at_once)s): add words or filters",
+            n=whole(len(ids)),
+            at_once=whole(AT_ONCE),
         )
     labels, name = desk.state.labels, desk.categories[category].name
     new = [id_ for id_ in ids if category not in labels.get(id_, ())]
     if not new:
-        raise Mistake(f"all of these documents are in {name!r} already")
+        raise refusal("all of these documents are in %(name)r already", name=name)
     note = f"labelled at once, {len(new)} documents"
     decision = Decision(assign=(category,), note=note)
 

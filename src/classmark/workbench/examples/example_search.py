@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import Floats, Ints, Rows, stack
+from classmark.corpus.runs import shown
+from classmark.examples.auto import QueryPart
 from classmark.examples.problem import some
 from classmark.examples.query import ExampleQuery
 from classmark.examples.screening import RecallPoint, StopForecast
 from classmark.formats.records import Record
-from classmark.problems import Mistake, worded
+from classmark.problems import refusal, worded
 from classmark.ranking import top
 from classmark.validation import require_k
 from classmark.workbench.examples import searches
@@ -26,6 +28,7 @@ from classmark.workbench.examples.searches import (
     Mark,
     MarkAct,
     StoredSearch,
+    learned,
 )
 from classmark.workbench.examples.vectors import (
     AnyVectors,
@@ -55,7 +58,8 @@ class ExampleRanking:
     method, C : how it was learned;  examples, yes, no : from how many;  nonzero : how
     many terms have a weight, or documents under a kernel;  query : its heaviest words;
     documents : how many were ranked;  params : how else it was learned, those chosen;
-    meaning : its share of the query, ‖w of meaning‖² / ‖w‖², 0 for words alone.
+    meaning : its share of the query, ‖w of meaning‖² / ‖w‖², 0 for words alone;
+    averaged : the queries that "auto" has chosen, and their shares.
     """
 
     search: str
@@ -71,29 +75,20 @@ class ExampleRanking:
     notes: Sequence[str] = ()
     params: Mapping[str, Any] = field(default_factory=dict)
     meaning: float = 0.0
+    averaged: Sequence[QueryPart] = ()
 
     @property
     def learned(self) -> str:
         """How it was learned: the method and what was chosen."""
-        return learned(self.method, self.C, self.params)
+        return learned(self.method, self.C, self.params, self.averaged)
 
     def as_json(self) -> dict[str, Any]:
         """The same as programs read it."""
         values = asdict(replace(self, hits=()))
         del values["hits"]
         notes, hits = values.pop("notes"), [hit_as_json(hit) for hit in self.hits]
+        values["averaged"] = [part._asdict() for part in self.averaged]
         return {**values, "found": hits, "notes": notes}
-
-
-def learned(method: str, C: float | None, params: Mapping[str, Any]) -> str:
-    """How a query was learned, in a line.
-
-    >>> learned("recall@k", 100.0, {"k": 5, "kernel": "rbf"})
-    'recall@k, C = 100, k = 5, kernel = rbf'
-    """
-    chosen = {"C": None if C is None else f"{C:g}", **params}
-    parts = [f"{name} = {value}" for name, value in chosen.items() if value is not None]
-    return ", ".join([method, *parts])
 
 
 def hit_as_json(hit: DocumentHit) -> dict[str, Any]:
@@ -139,7 +134,8 @@ class SearchView:
     from;  words : the heaviest of the query, of ``terms`` in all;  documents : how many
     are ranked;  status : how far it is, a line each;  advice : whether to go on;
     stop : it may stop;  version : the last mark that is in it;  meaning : its share of
-    the query, 0 for words alone;  target, stops, curve : of a screening, the share
+    the query, 0 for words alone;  averaged : the queries that "auto" has chosen, and
+    their shares;  target, stops, curve : of a screening, the share
     wanted, how much is to be read to several shares, and the recall so far.
     """
 
@@ -159,6 +155,7 @@ class SearchView:
     notes: tuple[str, ...] = ()
     version: int = 0
     meaning: float = 0.0
+    averaged: tuple[QueryPart, ...] = ()
     target: float | None = None
     stops: tuple[StopForecast, ...] = ()
     curve: tuple[RecallPoint, ...] = ()
@@ -175,6 +172,8 @@ class Explainer:
         self.project, self.vectors = project, vectors
         self.row = {id_: row for row, id_ in enumerate(vectors.ids)}
         self.terms = vectors.vectorizer.vocabulary_.terms
+        self.first_run = vectors.first_run
+        self.analyzer = vectors.vectorizer.analyzer_
         self.words: dict[str, str] = {}
         self.marks: dict[str, MarkAct] = {}
 
@@ -192,9 +191,9 @@ class Explainer:
         weights: Floats,
         *,
         snippets: bool = False,
+        whole: int = 0,
     ) -> list[DocumentHit]:
-        """Documents with their scores, in this order, and the words that make them."""
-        analyzer = self.vectors.vectorizer.analyzer_
+        """Documents with scores and the words behind; whole : letters of the text."""
         rows = some(self.vectors.rows, [self.row[id_] for id_, _ in scored])
         hits = []
         for rank, (id_, score) in enumerate(scored, start=1):
@@ -202,29 +201,29 @@ class Explainer:
             words = self.read(document) if rank <= READ else self.words
             columns, values = rows.row(rank - 1)
             parts, meaning = self._sides(columns, weights[columns] * values)
-            best = [at for at in top(parts, REASONS) if parts[at] > 0]
+            of_words = np.where(columns[: len(parts)] < self.first_run, parts, 0.0)
+            best = [at for at in top(of_words, REASONS) if of_words[at] > 0]
             why = {self._word(int(columns[at]), words): float(parts[at]) for at in best}
             if meaning.sum() > 0:
                 why[MEANING] = float(meaning.sum())
             terms = {self.terms[columns[at]] for at in best}
-            text = snippet_of(document, terms, analyzer) if snippets else ()
-            mark = self.marks.get(id_, "")
-            title = title_of(document)
+            shows = snippets or whole
+            text = snippet_of(document, terms, self.analyzer, whole) if shows else ()
+            mark, title = self.marks.get(id_, ""), title_of(document)
             hits.append(DocumentHit(rank, id_, title, score, why, text, mark=mark))
         return hits
 
     def heaviest(self, weights: Floats) -> dict[str, float]:
         """The heaviest words of a query, of either sign."""
-        weights = weights[: len(self.terms)]
         return {
             self._word(int(column), self.words): float(weights[column])
-            for column in top(np.abs(weights), HEAVIEST)
+            for column in top(np.abs(weights[: self.first_run]), HEAVIEST)
             if weights[column]
         }
 
     def n_weighted(self, weights: Floats) -> int:
         """How many words have a weight in a query."""
-        return int(np.count_nonzero(weights[: len(self.terms)]))
+        return int(np.count_nonzero(weights[: self.first_run]))
 
     def meaning_share(self, weights: Floats) -> float:
         """The share of meaning in a query, ‖w of meaning‖² / ‖w‖²; 0 for words alone.
@@ -236,7 +235,7 @@ class Explainer:
 
     def learn_words(self, text: str) -> dict[str, str]:
         """Remember which words the terms of a text were; return those of this text."""
-        words = words_behind(text, self.vectors.vectorizer.analyzer_)
+        words = words_behind(text, self.analyzer)
         for term, word in words.items():
             self.words.setdefault(term, word)
         return words
@@ -252,7 +251,7 @@ class Explainer:
 
     def _word(self, column: int, words: Mapping[str, str]) -> str:
         term = self.terms[column]
-        return words.get(term) or self.words.get(term, term)
+        return words.get(term) or self.words.get(term, shown(term))
 
 
 class OpenSearch(Explainer, ABC):
@@ -294,7 +293,7 @@ class OpenSearch(Explainer, ABC):
         of_words, of_meaning = self._sides(columns, values.astype(np.float64))
         parts = [
             WordPart(
-                self.terms[column],
+                shown(self.terms[column]),
                 self._word(column, words),
                 float(weights[column]),
                 value,
@@ -422,9 +421,8 @@ class ExampleSearch(OpenSearch):
         scores = self.scores if everything else self._left()
         left = int(np.isfinite(scores).sum())
         if not left:
-            raise Mistake(
-                f"all {len(scores)} documents are examples or marked: nothing is left "
-                f"to rank; {worded('add --all to see them')}"
+            raise refusal(
+                "nothing is left to rank: %(how)s", how=worded("add --all to see them")
             )
         k = left if everything else min(k, left)
         return self._ranking(scores, k, left, snippets=snippets)
@@ -457,17 +455,19 @@ class ExampleSearch(OpenSearch):
             self.n_weighted(self.weights) if self.has_weights else self.query.nonzero_,
             self.heaviest(self.weights), left,
             self.best(scores, self.weights, k, snippets=snippets), tuple(notes),
-            self.params, self.meaning_share(self.weights),
+            self.params, self.meaning_share(self.weights), self.query.parts_,
         )  # fmt: skip
 
     def view(self, k: int) -> SearchView:
         """The search as it is shown, with the best k documents not marked yet."""
         left = len(self.scores) - len(self.marks)
-        how = learned(self.query.method_, self.query.C_, self.params)
+        parts = self.query.parts_
+        how = learned(self.query.method_, self.query.C_, self.params, parts)
         if left <= 0:
-            return self._view(how, left, ())
+            return self._view(how, left, (), averaged=parts)
         ranking = self.rank(k, snippets=True)
-        return self._view(how, left, ranking.hits, notes=tuple(ranking.notes))
+        notes = tuple(ranking.notes)
+        return self._view(how, left, ranking.hits, notes=notes, averaged=parts)
 
     @property
     def params(self) -> dict[str, Any]:
@@ -483,7 +483,10 @@ class ExampleSearch(OpenSearch):
         """Refuse what is a matter of terms where the query has a kernel."""
         if not self.has_weights:
             remedy = worded("leave --terms, --explain and --weights")
-            raise Mistake(f"{self._without()}: use the linear one, or {remedy}")
+            what = self._without()
+            raise refusal(
+                "%(what)s: use the linear one, or %(how)s", what=what, how=remedy
+            )
 
     def explain(self, document: str) -> ScoreReasons:
         """Every term's part of a document's score."""
@@ -507,10 +510,8 @@ class ExampleSearch(OpenSearch):
             for text in self.texts.values():
                 self.learn_words(text)
         if not len(P):
-            raise Mistake(
-                f"search {self.search.name!r} is left without examples: "
-                f"{worded('give --examples, --file or --category')}, or say yes to a "
-                "document"
+            raise refusal(
+                "search %(id)r lacks an example: add one", id=self.search.name
             )
         labelled = self._at(id_ for id_, act in self.marks.items() if act in JUDGED)
         if len(labelled) >= len(self.vectors.ids):

@@ -1,9 +1,7 @@
-"""Begin searches by example, go on with them, rank by weights; results as files."""
+"""Begin searches by example, go on with them, rank by weights."""
 
 from __future__ import annotations
 
-import csv
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import chain, count
@@ -17,20 +15,19 @@ import numpy as np
 from classmark.arrays import Rows
 from classmark.examples.query import require_effect
 from classmark.formats import guess_format, read_records
-from classmark.formats.citations import write_bibtex, write_ris
-from classmark.formats.records import Reference
-from classmark.formats.text_files import open_bytes, whole_text, writing
-from classmark.formats.weights import QueryWeights, read_weights, write_weights
-from classmark.problems import Mistake, worded
+from classmark.formats.column_names import NOT
+from classmark.formats.text_files import open_bytes, whole_text
+from classmark.formats.weights import read_weights
+from classmark.problems import Mistake, refusal, worded
 from classmark.ranking import top
 from classmark.workbench.examples import searches
+from classmark.workbench.examples.duplicates import duplicates_of
 from classmark.workbench.examples.example_search import (
     HEAVIEST,
     REASONS,
     ExampleRanking,
     ExampleSearch,
     Explainer,
-    hit_as_json,
 )
 from classmark.workbench.examples.searches import Mark, MarkAct, StoredSearch
 from classmark.workbench.examples.vectors import (
@@ -51,16 +48,14 @@ if TYPE_CHECKING:
 QUICK = "auto"  # learns from any example; whether other methods can is tried at once
 LITTLE = "1MB"  # of postings kept decoded here, where machines read them
 NAMED = 60  # letters of the name of a search that was given none
-ENDINGS = (".csv", ".jsonl", ".run", ".ris", ".bib")
-OF_WEIGHTS = (".tsv", ".json")
 MARK_OF: dict[str, MarkAct] = {
     "assign": "example", "primary": "example", "reject": "no",
 }  # fmt: skip
+FOR_IT = ("assign", "primary")
 COLUMNS = {  # of a list of searches: the attribute, its name in the table
     "name": "search", "method": "method", "examples": "examples", "yes": "yes",
     "no": "no", "begun": "begun", "who": "by",
 }  # fmt: skip
-FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run such cells
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +67,7 @@ class SearchStart:
     rejected from it are not wanted;  name : None for a number;  method, C : how to
     learn, None as before (a method without a C brings its own);  rule : of a screening,
     None for a search;  params : of ``ExampleQuery``, those chosen besides method and C:
-    k, sample, kernel, gamma, degree, coef0.
+    k, sample, kernel, gamma, degree, coef0;  hide : duplicates, from a screening.
     """
 
     examples: tuple[str, ...] = ()
@@ -84,6 +79,7 @@ class SearchStart:
     C: float | None = None
     rule: StoppingRule | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
+    hide: bool = True
 
     @property
     def has_examples(self) -> bool:
@@ -122,7 +118,10 @@ def ids_of(
             known_id = "SELECT 1 FROM documents WHERE id = ?"
             ids = [text] if store.run(known_id, (text,)).fetchone() else ids
         if not any(ids):
-            raise Mistake(f"{option} is empty: give ids, as in {option} a1,a7,b3")
+            raise refusal(
+                "%(option)s is empty: give ids, as in %(option)s a1,a7,b3",
+                option=option,
+            )
         unique |= dict.fromkeys(id_ for id_ in ids if id_)
     return tuple(unique)
 
@@ -132,12 +131,16 @@ def texts_of(project: Project, files: Sequence[Path]) -> dict[str, str]:
 
     A file whose name tells no format is one example, its text as it is.
     """
+    if files:
+        project.require_texts("a text of your own has none of their features")
     texts_by_name: dict[str, str] = {}
     for path in files:
         if not path.exists():
-            raise Mistake(f"--file {path}: no such file")
+            raise refusal("--file %(path)s: no such file", path=path)
         if path.suffix == ".pdf":
-            raise Mistake(f"--file {path}: take its text out first, and give that")
+            raise refusal(
+                "--file %(path)s: take its text out first, and give that", path=path
+            )
         try:
             format_ = None if path.is_dir() else guess_format(path)
         except Mistake:
@@ -149,7 +152,7 @@ def texts_of(project: Project, files: Sequence[Path]) -> dict[str, str]:
                 for record in read_records(path, format_)
             }
         if not any(text.strip() for text in texts.values()):
-            raise Mistake(f"--file {path}: there is no text in it")
+            raise refusal("--file %(path)s: there is no text in it", path=path)
         texts_by_name |= texts
     return texts_by_name
 
@@ -169,7 +172,9 @@ def begin(
             name = start.name or f"search-{store.run(last).fetchone()[0] + 1}"
         elif start.params:
             names = ", ".join(start.params)
-            raise Mistake(f"a screening learns in its own way: leave {names} out")
+            raise refusal(
+                "a screening does not use %(names)s: leave it out", names=names
+            )
         else:
             kind = searches.SCREEN
             number = len(searches.list_searches(store, kind)) + 1
@@ -183,6 +188,10 @@ def begin(
             }
         search = searches.begin_search(store, name, settings, kind=kind, who=who)
         _add_examples(store, search, start, who)
+        if rule is not None and isinstance(vectors.rows, Rows) and start.hide:
+            marked = searches.acts_by_document(store, search)
+            hidden = duplicates_of(project, vectors, marked)
+            search = searches.change_settings(store, search, duplicates=hidden)
         if rule is None and (start.params or start.method not in {None, QUICK}):
             ExampleSearch(project, search, vectors)
     return search
@@ -208,9 +217,9 @@ def open_example_search(
     """
     start, answers, store = start or SearchStart(), answers or Answers(), project.store
     if machines is not None and start.params.get("kernel", "linear") != "linear":
-        raise Mistake(
-            "a kernel needs all documents at hand: use the linear one, or learn "
-            "without machines"
+        raise refusal(
+            "a kernel needs all documents on one machine: use the linear "
+            "one, or learn without machines"
         )
     if not start.has_examples:
         searches.open_search(store, start.name)
@@ -252,7 +261,7 @@ def _with_start(settings: Mapping[str, Any], start: SearchStart) -> dict[str, An
     A method brings its own C and parameters, a kernel its own shape.
     """
     if start.C is not None and not 0 < start.C < np.inf:
-        raise Mistake(f"C is {start.C}: give a number above 0")
+        raise refusal("C is %(C)s: give a number above 0", C=start.C)
     changes: dict[str, Any] = {} if start.C is None else {"C": start.C}
     if start.method is not None:
         changes = {"method": start.method, "C": start.C}
@@ -274,7 +283,8 @@ def _add_examples(
 ) -> None:
     """Log the examples; of a category only what the search has not marked yet.
 
-    Documents assigned to it are examples, those rejected from it are not wanted.
+    Documents assigned to it are examples; those rejected from it, or assigned to
+    «not» and its name, are not wanted.
     """
     marks = [Mark(id_, "example") for id_ in dict.fromkeys(start.examples)]
     marks += [Mark(id_, "no") for id_ in start.no if id_ not in start.examples]
@@ -289,10 +299,18 @@ def _add_examples(
             for document, judgments in store.standing().items()
             if judgments.get(start.category, ("",))[0] in MARK_OF
         ]
+        yes = {mark.document for mark in of_category}
+        against = f"{NOT} {start.category}"  # the label that «no» was imported as
+        of_category += [
+            Mark(document, "no")
+            for document, judgments in store.standing().items()
+            if judgments.get(against, ("",))[0] in FOR_IT and document not in yes
+        ]
         if all(mark.act == "no" for mark in of_category):
-            raise Mistake(
-                f"no document is assigned to category {start.category!r}: assign some, "
-                f"or {worded('give --examples')}"
+            raise refusal(
+                "no document is in category %(category)r: assign some, or %(remedy)s",
+                category=start.category,
+                remedy=worded("give --examples"),
             )
         marks += [mark for mark in of_category if mark.document not in marked]
     if marks:
@@ -362,11 +380,11 @@ def rank_in_index(
     from classmark.workbench.search import index as indexing
 
     if start.texts or start.category is not None or answers.undo or answers.redo:
-        raise Mistake(
+        raise refusal(
             "an online search takes --examples, --yes and --no, documents of the index"
         )
     if not start.examples and not answers.yes:
-        raise Mistake("an online search learns from examples: give ids with --examples")
+        raise refusal("an online search learns from examples: give ids with --examples")
     if not isinstance(where, Project):
         memory = "1GB" if machines is None else LITTLE
         index = indexing.open_index(where, memory)
@@ -397,7 +415,7 @@ def _online(
     require_effect(method, params)
     if params and (machines is None or "kernel" in params):
         chosen = ", ".join(params if machines is None else ["kernel"])
-        raise Mistake(f"an index answers without them: leave {chosen} out")
+        raise refusal("an index does not use %(chosen)s: leave it out", chosen=chosen)
     positive = list(dict.fromkeys([*start.examples, *answers.yes]))
     searches.acts_of(positive, no)
     finder: Any = Online(index)
@@ -423,75 +441,3 @@ def _online(
         {name: weights[name] for name in heaviest},
         len(index) - len({*positive, *no}), hits, params=params,
     )  # fmt: skip
-
-
-def export_ranking(ranking: ExampleRanking, path: Path) -> int:
-    """Write the ranked documents, by the name's ending; return how many.
-
-    ``.csv`` and ``.jsonl`` have all that is shown; ``.run`` is TREC's, the search its
-    query; ``.ris`` and ``.bib`` have ids and titles, the rank and score as a note.
-    """
-    require_target(path)
-    hits = ranking.hits
-    match path.suffix:
-        case ".csv":
-            with writing(path) as file:
-                table = csv.writer(file)
-                table.writerow(("rank", "id", "title", "score", "why", "mark"))
-                for hit in hits:
-                    id_, title, why = (
-                        f"'{cell}" if cell.startswith(FORMULAS) else cell
-                        for cell in (hit.id, hit.title, " ".join(hit.parts))
-                    )
-                    row = (hit.rank, id_, title, repr(hit.score), why, hit.mark)
-                    table.writerow(row)
-        case ".jsonl":
-            with writing(path) as file:
-                for hit in hits:
-                    file.write(json.dumps(hit_as_json(hit), ensure_ascii=False) + "\n")
-        case ".run":
-            from classmark.formats.test_collections import write_run
-
-            query = "-".join(ranking.search.split())
-            write_run({query: {hit.id: float(hit.score or 0.0) for hit in hits}}, path)
-        case ".ris":
-            write_ris(_references(ranking), path)
-        case _:
-            write_bibtex(_references(ranking), path)
-    return len(hits)
-
-
-def require_target(path: Path, endings: tuple[str, ...] = ENDINGS) -> None:
-    """Refuse a file that is there already, or whose ending names no format."""
-    if path.exists():
-        raise Mistake(f"{path} is already there: choose another name or remove it")
-    if path.suffix not in endings:
-        names = ", ".join(endings)
-        raise Mistake(f"{path}: its ending names no format: use one of {names}")
-
-
-def export_weights(search: ExampleSearch, path: Path) -> int:
-    """Write the learned query as readable weights of words; return how many.
-
-    Of its meaning only the share is written.
-    """
-    require_target(path, OF_WEIGHTS)
-    search.require_weights()
-    vectorizer, weights = search.vectors.vectorizer, search.weights
-    words = weights[: len(search.terms)]
-    query = QueryWeights(
-        str(vectorizer.analyzer_), vectorizer.weighting, str(vectorizer.norm),
-        search.query.method_, search.query.C_,
-        {search.terms[at]: float(words[at]) for at in np.flatnonzero(words)},
-        search.meaning_share(weights) or None,
-    )  # fmt: skip
-    return write_weights(query, path)
-
-
-def _references(ranking: ExampleRanking) -> list[Reference]:
-    note = f"{ranking.search}: rank {{0.rank}}, score {{0.score:.4g}}"
-    marked = f"{note}, {{0.mark}}"
-    return [
-        Reference(hit.id, hit.title, (marked if hit.mark else note).format(hit))
-        for hit in ranking.hits
-    ]

@@ -6,20 +6,18 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, Literal
 
 from classmark.examples.screening import StoppingRule
-from classmark.problems import Mistake
+from classmark.language import N_, _, whole
+from classmark.problems import Mistake, refusal
 from classmark.workbench.examples import searches
 from classmark.workbench.examples.example_search import ExampleSearch
-from classmark.workbench.examples.like import (
-    SearchStart,
-    begin,
-    export_ranking,
-    export_weights,
-)
+from classmark.workbench.examples.export import export_ranking, export_weights
+from classmark.workbench.examples.like import SearchStart, begin
 from classmark.workbench.examples.screening import (
     ScreeningSearch,
     change_target,
@@ -27,6 +25,8 @@ from classmark.workbench.examples.screening import (
 )
 from classmark.workbench.examples.searches import Mark, MarkAct, StoredSearch
 from classmark.workbench.examples.vectors import (
+    RUNS,
+    WORDS,
     rows_of_texts,
     saved_vectors,
     state_of,
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 AT_ONCE = 5_000  # documents that are made vectors while somebody waits
 ENCODED_AT_ONCE = 200  # of them without a vector of meaning, which may take seconds
 WARM = 8  # searches that stay in memory
-READING = "reading the documents"
+READING = N_("reading the documents")
 SHOWN = 20
 BEHIND = "documents came that are not ranked yet: they are being read"
 LONGEST = 200_000  # letters of a text of one's own
@@ -85,8 +85,7 @@ class SearchCache:
     def __init__(self) -> None:
         self._lock = RLock()
         self._index: ProjectIndex | None = None
-        self._vectors: DocumentVectors | None = None
-        self._state: dict[str, Any] | None = None
+        self._vectors: dict[str, tuple[DocumentVectors, dict[str, Any]]] = {}
         self._slots: OrderedDict[int, _Slot] = OrderedDict()
 
     def index(self, desk: Desk) -> ProjectIndex:
@@ -97,41 +96,46 @@ class SearchCache:
                 index = self._index = ProjectIndex(desk)
             return index
 
-    def vectors(self, desk: Desk) -> DocumentVectors:
+    def vectors(self, desk: Desk, reading: str = WORDS) -> DocumentVectors:
         """The documents as vectors: of now, or of before while a job reads them."""
-        state = state_of(desk)
+        state = state_of(desk, reading)
         with self._lock:
-            if self._vectors is not None and self._state == state:
-                return self._vectors
+            before, its_state = self._vectors.get(reading, (None, {}))
+            if before is not None and its_state == state:
+                return before
+            if its_state.get("meaning") != state.get("meaning"):
+                before = None  # its source is sent no text any more
             if not desk.jobs.running(READING):
-                vectors = saved_vectors(desk)
+                vectors = saved_vectors(desk, reading)
                 if vectors is None and _is_quick(desk, state["documents"][0]):
-                    vectors = vectors_of(desk)
+                    vectors = vectors_of(desk, reading)
                 if vectors is not None:
-                    self._vectors, self._state = vectors, state
+                    self._vectors[reading] = vectors, state
                     return vectors
                 with suppress(Mistake):
-                    desk.jobs.start(READING, _read)
-            if self._vectors is None:
-                raise BeingRead("the documents are being read: come back in a moment")
-            return self._vectors
+                    desk.jobs.start(READING, partial(_read, reading=reading))
+            if before is None:
+                raise BeingRead(
+                    _("the documents are still being read: try again in a moment")
+                )
+            return before
 
     @property
     def has_vectors(self) -> bool:
         """Whether the documents were read, at some time."""
-        return self._vectors is not None
+        return WORDS in self._vectors
 
     def is_behind(self, desk: Desk) -> bool:
         """Whether documents came that are not vectors yet."""
-        return self._state is not None and self._state != state_of(desk)
+        return WORDS in self._vectors and self._vectors[WORDS][1] != state_of(desk)
 
     @contextmanager
     def search(
         self, desk: Desk, number: int, who: str = ""
     ) -> Iterator[ExampleSearch | ScreeningSearch]:
         """A search, for this thread alone; read anew if others marked in it."""
-        searches.listed_search(desk.store, number)
-        vectors = self.vectors(desk)
+        screens = searches.listed_search(desk.store, number).kind == searches.SCREEN
+        vectors = self.vectors(desk, RUNS if screens else WORDS)
         with self._lock:
             slot = self._slots.setdefault(number, _Slot())
             self._slots.move_to_end(number)
@@ -142,7 +146,6 @@ class SearchCache:
             search, slot.search = slot.search, None
             version = _version(desk, stored)
             if not search or search.vectors is not vectors or slot.version != version:
-                screens = stored.kind == searches.SCREEN
                 kind = ScreeningSearch if screens else ExampleSearch
                 search = kind(desk, stored, vectors)
             search.use(stored, who)
@@ -163,8 +166,8 @@ def _is_quick(project: Project, documents: int) -> bool:
     return documents <= AT_ONCE and missing <= ENCODED_AT_ONCE
 
 
-def _read(project: Project) -> str:
-    return f"{len(vectors_of(project).ids):,} documents are read"
+def _read(project: Project, reading: str) -> str:
+    return f"{len(vectors_of(project, reading).ids):,} documents are read"
 
 
 def warm_vectors(desk: Desk) -> None:
@@ -175,11 +178,11 @@ def warm_vectors(desk: Desk) -> None:
 
 def begin_for(desk: Desk, who: str, start: SearchStart) -> int:
     """Begin a search, all of it or nothing; return its number."""
-    vectors = desk.search_cache.vectors(desk)
+    vectors = desk.search_cache.vectors(desk, RUNS if start.rule else WORDS)
     for text in start.texts.values():
         _require_text(text)
     if not start.has_examples:
-        raise Mistake("there is no example: pick a document, or paste a text")
+        raise refusal("there is no example: choose a document, or paste a text")
     with desk.writing():
         searches.require_documents(desk.store, [*start.examples, *start.no])
         name = (start.name or "").strip() or start.name_from_examples(desk.store)
@@ -209,10 +212,14 @@ def mark(
     what was marked since is refused.
     """
     if not acts:
-        raise Mistake("nothing is said: mark a document with yes or no")
+        raise refusal("no document is marked: mark one with yes or no")
     for act in acts.values():
         if act not in ACTS:
-            raise Mistake(f"{act!r} is no mark: use one of {', '.join(ACTS)}")
+            raise refusal(
+                "%(act)r is not a mark: use one of %(acts)s",
+                act=act,
+                acts=", ".join(ACTS),
+            )
     with desk.search_cache.search(desk, number, who) as search:
         with desk.writing():
             if version is not None:
@@ -237,7 +244,7 @@ def undo(desk: Desk, who: str, number: int, *, redo: bool = False) -> list[Mark]
     return marks
 
 
-def screen(desk: Desk, who: str, number: int) -> int:
+def screen(desk: Desk, who: str, number: int, rule: StoppingRule | None = None) -> int:
     """Begin a screening with what a search knows; return its number."""
     store = desk.store
     search = searches.search_by_number(store, number)
@@ -251,7 +258,7 @@ def screen(desk: Desk, who: str, number: int) -> int:
         for side in (searches.FOR, searches.AGAINST)
     )
     start = SearchStart(
-        examples, rejected, search.texts, name=name, rule=StoppingRule()
+        examples, rejected, search.texts, name=name, rule=rule or StoppingRule()
     )
     return begin_for(desk, who, start)
 
@@ -261,7 +268,7 @@ def set_target(desk: Desk, number: int, target: float) -> None:
     with desk.writing():
         search = searches.search_by_number(desk.store, number)
         if search.kind != searches.SCREEN:
-            raise Mistake("only a screening has a target: go for nearly all first")
+            raise refusal("only a screening has a target: start one first")
         change_target(desk.store, search, target)
 
 
@@ -287,7 +294,7 @@ def answered(desk: Desk, number: int, show: AnswerFilter) -> ExampleRanking:
 
 def write_answered(desk: Desk, number: int, show: AnswerFilter, path: Path) -> None:
     """Write what a filter of the answers shows."""
-    export_ranking(answered(desk, number, show), path)
+    export_ranking(answered(desk, number, show), path, desk.store)
 
 
 def add_text(desk: Desk, number: int, text: str) -> None:
@@ -308,7 +315,7 @@ def drop_text(desk: Desk, number: int, name: str) -> None:
     with desk.writing():
         search = searches.search_by_number(desk.store, number)
         if name not in search.texts:
-            raise Mistake(f"there is no text {name!r} in the basket")
+            raise refusal("there is no text %(name)r in the basket", name=name)
         texts = {each: text for each, text in search.texts.items() if each != name}
         search = searches.change_settings(desk.store, search, texts=texts)
         searches.require_example(desk.store, search)
@@ -326,7 +333,7 @@ def write_hits(desk: Desk, number: int, path: Path, k: int = 1000) -> None:
         if isinstance(search, ExampleSearch) and path.suffix == ".tsv":
             export_weights(search, path)
         else:
-            export_ranking(search.found(k), path)
+            export_ranking(search.found(k), path, desk.store)
 
 
 def _write_shown(
@@ -342,6 +349,10 @@ def _write_shown(
 
 def _require_text(text: str) -> None:
     if not text.strip():
-        raise Mistake("the text is empty: paste one, or pick documents")
+        raise refusal("the text is empty: paste one, or pick documents")
     if len(text) > LONGEST:
-        raise Mistake(f"the text has {len(text):,} letters: at most {LONGEST:,} count")
+        raise refusal(
+            "the text has %(n)s characters: at most %(longest)s are read",
+            n=whole(len(text)),
+            longest=whole(LONGEST),
+        )

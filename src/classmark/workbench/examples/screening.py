@@ -8,7 +8,7 @@ from the marks.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,15 +22,23 @@ from classmark.examples.screening import (
     Screening,
     StoppingRule,
 )
-from classmark.problems import Mistake
+from classmark.formats.citations import standard_column
+from classmark.language import _, ngettext, whole
+from classmark.problems import refusal
 from classmark.validation import generator
 from classmark.workbench.examples import searches
+from classmark.workbench.examples.duplicates import hidden_in, list_duplicates
 from classmark.workbench.examples.example_search import ExampleRanking, OpenSearch
 from classmark.workbench.examples.like import SearchStart, begin, ids_of
 from classmark.workbench.examples.searches import FOR, Mark, MarkAct, StoredSearch
-from classmark.workbench.examples.vectors import DocumentVectors, text_rows, vectors_of
+from classmark.workbench.examples.vectors import (
+    RUNS,
+    DocumentVectors,
+    text_rows,
+    vectors_of,
+)
 from classmark.workbench.results import Cell, Evaluated, Table
-from classmark.workbench.search.hits import DocumentHit
+from classmark.workbench.search.hits import DocumentHit, snippet_of
 from classmark.workbench.store.store import title_of
 
 if TYPE_CHECKING:
@@ -42,6 +50,7 @@ if TYPE_CHECKING:
 
 
 BATCH = 10  # documents that are shown to people at once
+ABSTRACT = 5000  # letters of a document that are shown
 REPORTS = "reports"
 LATER = """
 SELECT id FROM documents WHERE number >
@@ -58,7 +67,6 @@ class ScreeningSearch(OpenSearch):
         self, project: Project, search: StoredSearch, vectors: DocumentVectors
     ) -> None:
         super().__init__(project, search, vectors)
-        self.ids = vectors.ids[: int(search.settings["documents"])]
         self.learn()
 
     def next_batch(self, count: int | None) -> list[Mark]:
@@ -108,8 +116,8 @@ class ScreeningSearch(OpenSearch):
 
     def take_in(self, acts: Mapping[str, MarkAct]) -> None:
         """Know what was written."""
-        if acts.keys() & self.marks.keys():
-            self.learn()
+        if acts.keys() & self.marks.keys() or acts.keys() - self.place.keys():
+            self.learn()  # a mark is another one, or of a hidden duplicate
         else:
             marks = searches.current_marks(self.project.store, self.search)
             self._answer([mark for mark in marks if mark.document in acts])
@@ -117,8 +125,13 @@ class ScreeningSearch(OpenSearch):
     def learn(self) -> None:
         """Answer everything anew from the marks."""
         texts, rows = self.texts, self.vectors.rows
+        marks = searches.current_marks(self.project.store, self.search)
+        hidden = hidden_in(self.search, {mark.document for mark in marks})
+        ids = self.vectors.ids[: int(self.search.settings["documents"])]
+        self.ids = [id_ for id_ in ids if id_ not in hidden]
+        self.place = {id_: at for at, id_ in enumerate(self.ids)}
         if len(self.ids) < len(rows):
-            rows = take(rows, range(len(self.ids)))
+            rows = take(rows, [self.row[id_] for id_ in self.ids])
         self.screening = Screening(
             rows,
             examples=text_rows(self.project, self.vectors, texts) if texts else None,
@@ -126,7 +139,7 @@ class ScreeningSearch(OpenSearch):
             random_state=int(self.search.settings["order"]),
         )
         self.marks = {}
-        self._answer(searches.current_marks(self.project.store, self.search))
+        self._answer(marks)
 
     def found(self, k: int = 10) -> ExampleRanking:
         """The relevant documents in the order they were found."""
@@ -141,7 +154,7 @@ class ScreeningSearch(OpenSearch):
         if not self.words:
             self._read_examples()
         scored = [(mark.document, mark.score) for mark in shown]
-        hits = self.hits(scored, self.query_weights(), snippets=True)
+        hits = self.hits(scored, self.query_weights(), whole=ABSTRACT)
         *lines, advice = words(status)
         return self._view(
             "screening",
@@ -164,7 +177,7 @@ class ScreeningSearch(OpenSearch):
         return np.asarray(weights, np.float64)
 
     def _answer(self, marks: Sequence[Mark]) -> None:
-        numbers = [self.row[mark.document] for mark in marks]
+        numbers = [self.place[mark.document] for mark in marks]
         self.screening.answer(numbers, *flags_of(marks))
         self.marks |= {mark.document: mark.act for mark in marks}
 
@@ -192,9 +205,9 @@ def log_answers(
     if not acts.keys() <= shown.keys():
         late = acts.keys() & set(later_documents(store, search))
         if late:
-            raise Mistake(
-                f"document {min(late)!r} came after screening {search.name!r} had "
-                "begun, and is not part of this screening: begin another"
+            raise refusal(
+                "document %(id)r was added after the screening began: start another",
+                id=min(late),
             )
     answers = [
         shown.get(id_, Mark(id_, act))._replace(act=act) for id_, act in acts.items()
@@ -211,12 +224,16 @@ def flags_of(marks: Sequence[Mark]) -> tuple[list[bool | None], list[bool]]:
 
 @dataclass(frozen=True, slots=True)
 class ScreeningStatus:
-    """How far a screening is; later : documents that came after it had begun."""
+    """How far a screening is.
+
+    later : documents that came after it had begun;  duplicates : how many are hidden.
+    """
 
     search: str
     progress: ScreeningProgress
     reading: Reading
     later: int = 0
+    duplicates: int = 0
 
 
 def recall_points(status: ScreeningStatus, points: int = 60) -> tuple[RecallPoint, ...]:
@@ -251,21 +268,36 @@ def change_target(store: Store, search: StoredSearch, target: float) -> StoredSe
 
 def start_screening(project: Project, start: SearchStart) -> ScreeningStatus:
     """Begin a screening of all documents that the project has now."""
-    return status_of(project, begin(project, start, vectors_of(project)))
+    return status_of(project, begin(project, start, vectors_of(project, RUNS)))
 
 
 def read_next(
     project: Project, name: str | None = None, count: int | None = None
 ) -> list[DocumentHit]:
     """The documents to read next, by all that was answered; the same until then."""
-    search = ScreeningSearch(project, _open(project, name), vectors_of(project))
+    search = ScreeningSearch(project, _open(project, name), vectors_of(project, RUNS))
     shown = search.next_batch(count)
     search.write_shown(shown)
-    return [
-        DocumentHit(rank, mark.document, title, mark.score, origin=mark.origin)
-        for rank, mark in enumerate(shown, start=1)
-        for title in [title_of(project.store.document(mark.document))]
-    ]
+    hits = []
+    for rank, mark in enumerate(shown, start=1):
+        document = project.store.document(mark.document)
+        text = snippet_of(document, (), search.analyzer, whole=ABSTRACT)
+        title = title_of(document)
+        origin = mark.origin
+        hits.append(
+            DocumentHit(rank, document.id, title, mark.score, {}, text, origin=origin)
+        )
+    return hits
+
+
+def source_of(facts: Mapping[str, str]) -> str:
+    """Authors, year and journal, as far as they are known.
+
+    >>> source_of({"Authors": "Moss, G", "year": "1987", "doi": "10.1/x"})
+    'Moss, G. 1987'
+    """
+    known = {standard_column(name).casefold(): text for name, text in facts.items()}
+    return ". ".join(known[n] for n in ("authors", "year", "journal") if known.get(n))
 
 
 def mark(
@@ -281,9 +313,9 @@ def mark(
     for act, texts in typed.items():
         for id_ in ids_of(texts, f"--{act}", store):
             if acts.setdefault(id_, act) != act:
-                raise Mistake(f"document {id_!r}: {acts[id_]} and {act}: say one")
+                raise refusal("document %(id)r is marked twice: mark it once", id=id_)
     if not acts:
-        raise Mistake("nothing is said: give ids with --yes, --no or --skip")
+        raise refusal("nothing is marked: give ids with --yes, --no or --skip")
     log_answers(store, search, acts)
     return status_of(project, search)
 
@@ -305,10 +337,18 @@ def status_of(project: Project, search: StoredSearch) -> ScreeningStatus:
     """How far a screening is."""
     marks = searches.current_marks(project.store, search)
     rule = StoppingRule(**search.settings["rule"])
-    reading = Reading(int(search.settings["documents"]), rule)
+    hidden = len(hidden_in(search, {mark.document for mark in marks}))
+    reading = Reading(int(search.settings["documents"]) - hidden, rule)
     reading.answer(range(len(marks)), *flags_of(marks))
     later = len(later_documents(project.store, search))
-    return ScreeningStatus(search.name, reading.progress(), reading, later)
+    return ScreeningStatus(search.name, reading.progress(), reading, later, hidden)
+
+
+def duplicates(project: Project, name: str | None = None) -> Table:
+    """The records that a screening hides, because others are the same."""
+    search = _open(project, name)
+    hidden = hidden_in(search, searches.acts_by_document(project.store, search))
+    return list_duplicates(project, hidden, search.name)
 
 
 def list_screenings(project: Project) -> Table:
@@ -365,6 +405,18 @@ def _open(project: Project, name: str | None) -> StoredSearch:
     return searches.open_search(project.store, name, searches.SCREEN)
 
 
+def _counts(progress: ScreeningProgress) -> str:
+    return _(
+        "%(found)s relevant found; %(read)s of %(all)s documents read (%(share)s), "
+        "%(drawn)s of them drawn at random",
+        found=whole(progress.found),
+        read=whole(progress.read),
+        all=whole(progress.documents),
+        share=share(progress.read / max(progress.documents, 1)),
+        drawn=whole(progress.drawn),
+    )
+
+
 def words(status: ScreeningStatus) -> list[str]:
     """The counts, the estimates, and the advice as the last line.
 
@@ -372,65 +424,87 @@ def words(status: ScreeningStatus) -> list[str]:
     ('5 %', '95.1 %')
     """
     progress = status.progress
-    read = progress.read / max(progress.documents, 1)
-    counts = (
-        f"{progress.found:,} relevant found; {progress.read:,} of "
-        f"{progress.documents:,} documents read ({share(read)}), {progress.drawn:,} of "
-        "them drawn at random"
-    )
-    bound = (
-        f"recall: at least {share(progress.recall_bound, down=True)}, with "
-        f"{share(1 - progress.error)} confidence, however often you look"
+    counts = _counts(progress)
+    bound = _(
+        "recall: at least %(least)s, with %(confidence)s confidence, however often you "
+        "check",
+        least=share(progress.recall_bound, down=True),
+        confidence=share(1 - progress.error),
     )
     left = progress.remaining
     if left is None:
-        more = "how many are left is not known before some documents are drawn"
+        more = _("the number left is unknown until some documents have been drawn")
         lines = [counts, more, bound]
     else:
-        more = "no" if left.estimate == 0 else f"about {left.estimate:,}"
-        span = f"{share(left.level)} interval {left.low:,}–{left.high:,}"
+        more = _(
+            "about %(n)s more to find (%(level)s interval %(low)s–%(high)s)",
+            n=whole(left.estimate),
+            level=share(left.level),
+            low=whole(left.low),
+            high=whole(left.high),
+        )
         recall = progress.found / max(progress.found + left.estimate, 1)
         unread = progress.unread / max(progress.documents, 1)
-        saved = (
-            f"recall by the estimate {share(recall)}; work saved over sampling so far "
-            f"{share(unread - (1 - recall))}"
+        saved = _(
+            "estimated recall %(recall)s; work saved over sampling so far %(saved)s",
+            recall=share(recall),
+            saved=share(unread - (1 - recall)),
         )
-        lines = [counts, f"{more} more to find ({span})", bound, saved]
+        lines = [counts, more, bound, saved]
     lines.append(stops_in_words(progress))
-    if progress.skipped:
-        lines.append(f"{progress.skipped:,} skipped: nothing here speaks of them")
-    if status.later:
-        lines.append(f"{status.later:,} documents came later: they are not part of it")
-    return [*lines, advice(progress)]
+    return [*lines, *_left_out(status), advice(progress)]
+
+
+def _left_out(status: ScreeningStatus) -> Iterator[str]:
+    """The documents that the counts leave out."""
+    skipped, hidden, later = status.progress.skipped, status.duplicates, status.later
+    if skipped:
+        yield _("%(n)s skipped, not counted here", n=whole(skipped))
+    if hidden:
+        yield ngettext(
+            "%(n)s duplicate is hidden", "%(n)s duplicates are hidden", hidden
+        )
+    if later:
+        yield _("%(n)s newer documents are not part of it", n=whole(later))
 
 
 def stops_in_words(progress: ScreeningProgress) -> str:
     """How much reading is left to each target."""
     parts = [
-        f"{share(stop.target)}: "
-        f"{f'about {stop.more:,} more to read' if stop.more else 'proved'}"
-        for stop in progress.stops
+        _("%(share)s: about %(n)s more to read", share=share(s.target), n=whole(s.more))
+        if s.more
+        else _("%(share)s: proved", share=share(s.target))
+        for s in progress.stops
     ]
-    return f"stop at {', '.join(parts)}"
+    return _("stop at %(targets)s", targets=", ".join(parts))
 
 
 def advice(progress: ScreeningProgress) -> str:
     """Whether to go on, and why."""
-    target = f"{share(progress.target)} of the relevant documents"
+    target, error = share(progress.target), share(progress.error)
     if progress.stop and progress.unread == 0:
-        return "stop: everything is read"
+        return _("stop: everything is read")
     if progress.stop:
-        return (
-            f"stop: {target} are found. Screenings that stop by this rule have missed "
-            f"that target in at most {share(progress.error)} of all cases"
+        return _(
+            "stop: %(target)s of the relevant documents are found. Screenings that "
+            "stop by this rule miss their target in at most %(error)s of all cases",
+            target=target,
+            error=error,
         )
     if progress.phase == "proving":
-        return (
-            f"go on: likely documents find no more; random ones are now to show that "
-            f"{target} are found (chance of an error by now {share(progress.chance)}, "
-            f"wanted {share(progress.error)})"
+        return _(
+            "go on: the likely documents are exhausted; random ones now have to show "
+            "that %(target)s of the relevant documents are found (risk of an error now "
+            "%(risk)s, allowed %(error)s)",
+            target=target,
+            risk=share(progress.chance),
+            error=error,
         )
-    return f"go on: it is too early to say that {target} are found"
+    return _(
+        "go on: it is too early to say that %(target)s of the relevant documents are "
+        "found",
+        target=target,
+    )
 
 
 def draw_status(status: ScreeningStatus, folder: Path) -> Path:
@@ -440,7 +514,9 @@ def draw_status(status: ScreeningStatus, folder: Path) -> Path:
     progress, flags = status.progress, status.reading.relevant
     left = 0 if progress.remaining is None else progress.remaining.estimate
     if not flags.any():
-        raise Mistake("no relevant document is found yet: there is no curve to draw")
+        raise refusal(
+            "no relevant document has been found yet: there is no curve to show"
+        )
     curve = _curve(flags, int(flags.sum()) + left)
     path = folder / REPORTS / f"screen-{'-'.join(status.search.split('/'))}.svg"
     draw_curves(
@@ -460,13 +536,13 @@ def try_out(
     from classmark.evaluation.screening import draw_curves, simulate
 
     if runs < 1:
-        raise Mistake(f"runs is {runs}: make at least one")
-    vectors, store = vectors_of(project), project.store
+        raise refusal("runs is %(runs)s: make at least one", runs=runs)
+    vectors, store = vectors_of(project, RUNS), project.store
     store.number_of(category)
     labels = store.labels()
     truth = np.array([category in labels.get(id_, {}) for id_ in vectors.ids])
     if not truth.any():
-        raise Mistake(f"no document is assigned to category {category!r}: assign some")
+        raise refusal("no document is in category %(name)r: assign some", name=category)
     begins = generator(seed).choice(np.flatnonzero(truth), runs).tolist()
     simulated = {
         f"run {run + 1}": simulate(

@@ -14,10 +14,12 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from classmark.problems import Mistake, worded
+from classmark.language import N_, _, general, ngettext, percent
+from classmark.problems import Mistake, refusal, worded
 from classmark.workbench.store.log import as_json, now, whoami
 
 if TYPE_CHECKING:
+    from classmark.examples.auto import QueryPart
     from classmark.workbench.store.store import Store
 
 
@@ -26,6 +28,11 @@ Origin = Literal["given", "likely", "random"]
 LIKE, SCREEN = "like", "screen"
 FOR, AGAINST = ("example", "yes"), ("no",)
 BEGINS = {LIKE: "classmark like --examples", SCREEN: "classmark screen start"}
+KINDS = {
+    "rocchio": N_("Rocchio"),
+    "svm": N_("SVM"),
+    "squared": N_("squared hinges"),
+}
 LARGEST = 2**63 - 1  # stores take no larger integers
 SEARCH = "SELECT number, name, created, who, settings FROM searches WHERE "
 SEARCHES = """
@@ -129,7 +136,9 @@ def acts_of(yes: Iterable[str], no: Iterable[str]) -> dict[str, MarkAct]:
     """Document → yes or no; a document that is both is refused."""
     acts: dict[str, MarkAct] = dict.fromkeys(yes, "yes")
     if both := sorted(acts.keys() & set(no)):
-        raise Mistake(f"document {both[0]!r}: yes and no: say one of them")
+        raise refusal(
+            "document %(both)r is marked yes and no: choose one", both=both[0]
+        )
     return acts | dict.fromkeys(no, "no")
 
 
@@ -157,12 +166,19 @@ def begin_search(
 def _require_name(store: Store, name: str) -> None:
     """Refuse what is no name, and one that is taken."""
     if not name.strip():
-        raise Mistake(f"a search needs a name: {worded('give one with --name')}")
+        raise refusal(
+            "a search needs a name: %(remedy)s",
+            remedy=worded("give one with --name"),
+        )
     if not name.isprintable():
-        raise Mistake(f"the name {name!r} cannot be shown on a line: give another")
+        raise refusal(
+            "the name %(name)r cannot be shown on a line: give another", name=name
+        )
     if store.run("SELECT 1 FROM searches WHERE name = ?", (name,)).fetchone():
-        raise Mistake(
-            f"there is a search {name!r} already: choose another name, or go on with it"
+        raise refusal(
+            "there is a search %(name)r already: choose another name, or "
+            "continue that one",
+            name=name,
         )
 
 
@@ -181,7 +197,7 @@ def rename_search(store: Store, search: StoredSearch, name: str) -> StoredSearch
 def delete_search(store: Store, search: StoredSearch) -> None:
     """Take a search off the list; its answers stay, so that it can be restored."""
     if search.settings.get("deleted") is not None:
-        raise Mistake(f"search {search.number} is deleted already")
+        raise refusal("search %(number)s is deleted already", number=search.number)
     with store.transaction():
         rename_search(store, search, f"{search.name} (deleted {search.number})")
         change_settings(store, search, deleted=search.name)
@@ -191,7 +207,7 @@ def restore_search(store: Store, search: StoredSearch) -> StoredSearch:
     """Put a deleted search back on the list, under its name if that is free."""
     name = search.settings.get("deleted")
     if name is None:
-        raise Mistake(f"search {search.name!r} is not deleted: it is on the list")
+        raise refusal("search %(name)r is not deleted: see the list", name=search.name)
     with store.transaction():
         taken = "SELECT 1 FROM searches WHERE name = ?"
         while store.run(taken, (name,)).fetchone():
@@ -231,7 +247,10 @@ def search_by_number(store: Store, number: int) -> StoredSearch:
     """A search of any kind by its number."""
     row = store.run(SEARCH + "number = ?", (min(number, LARGEST),)).fetchone()
     if row is None:
-        raise Mistake(f"there is no search {number}: the list has those that there are")
+        raise refusal(
+            "there is no search %(number)s: choose one from the list",
+            number=number,
+        )
     return _search(row)
 
 
@@ -239,8 +258,9 @@ def listed_search(store: Store, number: int) -> StoredSearch:
     """A search by its number, refused where it was deleted."""
     search = search_by_number(store, number)
     if search.settings.get("deleted") is not None:
-        raise Mistake(
-            f"there is no search {number} any more: it was deleted, and can be restored"
+        raise refusal(
+            "search %(number)s was deleted: restore it from the list first",
+            number=number,
         )
     return search
 
@@ -257,11 +277,13 @@ def open_search(
     if search is not None and search.kind == kind:
         return search
     if name is None:
-        raise Mistake(f"there is no search yet: begin one with {BEGINS[kind]}")
+        raise refusal(
+            "there is no search yet: start one with %(begins)s", begins=BEGINS[kind]
+        )
     names = [search.name for search in list_searches(store, kind)]
     close = get_close_matches(name, names)
     remedy = f"did you mean {close[0]!r}?" if close else f"{BEGINS[kind]} begins one"
-    raise Mistake(f"there is no search {name!r}: {remedy}")
+    raise refusal("there is no search %(name)r: %(remedy)s", name=name, remedy=remedy)
 
 
 def _search(row: Any) -> StoredSearch:
@@ -302,7 +324,12 @@ def undo_marks(
         last = store.run(statement, (search.number, who)).fetchone()
         if last is None:
             act = "bring back" if redo else "undo"
-            raise Mistake(f"{who} has nothing to {act} in search {search.name!r}")
+            raise refusal(
+                "%(who)s has nothing to %(act)s in search %(name)r",
+                who=who,
+                act=act,
+                name=search.name,
+            )
         rows = store.run(
             "SELECT seq, document, act, origin, rank, score FROM marks "
             "WHERE search = ?1 AND seq >= ?2 AND step = ?2 ORDER BY seq",
@@ -356,7 +383,7 @@ def require_example(store: Store, search: StoredSearch) -> None:
     """Refuse what leaves a search without an example; called before the commit."""
     acts = set(acts_by_document(store, search).values())
     if not search.texts and not acts & set(FOR):
-        raise Mistake(
+        raise refusal(
             "that would leave the search without an example: add another first"
         )
 
@@ -399,4 +426,45 @@ def require_documents(store: Store, ids: list[str]) -> None:
         remedy = (
             f"did you mean {' or '.join(close[:3])}?" if close else "correct its id"
         )
-        raise Mistake(f"there is no document {unknown[0]!r}: {remedy}")
+        raise refusal(
+            "there is no document %(unknown)r: %(remedy)s",
+            unknown=unknown[0],
+            remedy=remedy,
+        )
+
+
+def learned(
+    method: str,
+    C: float | None,
+    params: Mapping[str, Any],
+    averaged: Sequence[QueryPart] = (),
+) -> str:
+    """How a query was learned, in a line.
+
+    averaged : the queries that "auto" has chosen.
+
+    >>> from classmark.examples.auto import QueryPart
+    >>> learned("recall@k", 100.0, {"k": 5, "kernel": "rbf"})
+    'recall@k, C = 100, k = 5, kernel = rbf'
+    >>> parts = QueryPart("svm", 0.6, 4.0, hopeful=9), QueryPart("rocchio", 0.4)
+    >>> learned("auto", 1.0, {}, parts)
+    'auto: 60 % SVM (C = 4, 9 hopeful documents), 40 % Rocchio'
+    """
+    chosen = {"C": None if C is None or averaged else f"{C:g}", **params}
+    parts = [f"{name} = {value}" for name, value in chosen.items() if value is not None]
+    if averaged:
+        method = f"{method}: {', '.join(map(_part_in_words, averaged))}"
+    return ", ".join([method, *parts])
+
+
+def _part_in_words(part: QueryPart) -> str:
+    """One of the averaged queries: its share, its form and its numbers."""
+    facts = [] if part.C is None else [f"C = {general(part.C, 3)}"]
+    if part.hopeful:
+        facts.append(
+            ngettext("%(n)s hopeful document", "%(n)s hopeful documents", part.hopeful)
+        )
+    if part.gamma != 1:
+        facts.append(_("others × %(gamma)s", gamma=general(part.gamma, 3)))
+    words = f"{percent(part.share)} {_(KINDS[part.kind])}"
+    return f"{words} ({', '.join(facts)})" if facts else words

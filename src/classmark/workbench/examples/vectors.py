@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
@@ -12,9 +13,11 @@ import numpy as np
 from classmark import storage
 from classmark.arrays import PARTS, Floats, Rows, keep_columns, rows_from, rows_in
 from classmark.corpus.documents import Document
+from classmark.corpus.runs import RUN
 from classmark.examples.problem import Collection
 from classmark.formats.records import Record
-from classmark.problems import DamagedFolder, Mistake, worded
+from classmark.language import _
+from classmark.problems import DamagedFolder, refusal, worded
 from classmark.progress import track
 from classmark.text import fold
 from classmark.weighting.vectorizer import Vectorizer
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
 
 
 FORMAT, VERSION = "classmark vectors", 1
-FOLDER = "like"
+WORDS, RUNS = "like", "screen"  # folders: words alone, and all that training reads
 WEIGHTING = "log-tfidf"
 KEPT = 1
 _RUN = re.compile(r"[^\W_]+")
@@ -56,8 +59,13 @@ class Vectors(NamedTuple, Generic[R]):
 
     @property
     def n_words(self) -> int:
-        """How many columns are words; those behind them are of meaning."""
+        """How many columns are words and runs; those behind them are of meaning."""
         return len(self.vectorizer.vocabulary_)
+
+    @property
+    def first_run(self) -> int:
+        """The first column that is a run of characters inside words."""
+        return bisect_left(self.vectorizer.vocabulary_.terms, RUN)
 
     def words(self, rows: Rows) -> Rows:
         """Rows without the columns of meaning."""
@@ -95,7 +103,10 @@ def spread_vectors(project: Project, machines: Machines | None) -> AnyVectors:
         vectors_of(project)
     saved, folder = _saved(project), _generations(project).current()
     if saved is None or folder is None:
-        raise Mistake(f"documents came to {project.folder} meanwhile: repeat this")
+        raise refusal(
+            "documents were added to %(folder)s meanwhile: try again",
+            folder=project.folder,
+        )
     ids = storage.unpack_strings(saved.arrays["ids"], saved.arrays["ids_ends"])
     where = str(folder.absolute())
     sources = [
@@ -106,14 +117,18 @@ def spread_vectors(project: Project, machines: Machines | None) -> AnyVectors:
     return Vectors(rows, ids, _vectorizer(project, saved))
 
 
-def vectors_of(project: Project) -> DocumentVectors:
-    """All documents of a project as vectors; made anew when documents changed."""
-    return saved_vectors(project) or _written(project)
+def vectors_of(project: Project, reading: str = WORDS) -> DocumentVectors:
+    """All documents of a project as vectors; made anew when documents changed.
+
+    reading : ``WORDS``, or ``RUNS``: with runs of characters and first lines again, as
+    the settings of learning say.
+    """
+    return saved_vectors(project, reading) or _written(project, reading)
 
 
-def saved_vectors(project: Project) -> DocumentVectors | None:
+def saved_vectors(project: Project, reading: str = WORDS) -> DocumentVectors | None:
     """The vectors that were made before; None where documents changed since."""
-    saved = _saved(project)
+    saved = _saved(project, reading)
     if saved is None:
         return None
     arrays = saved.arrays
@@ -156,9 +171,11 @@ def rows_of_texts(
     rows = text_rows(project, vectors, texts)
     empty = np.diff(rows.starts) == 0
     if empty.any():
-        raise Mistake(
-            f"example {list(texts)[int(np.argmax(empty))]}: none of its words is in "
-            f"the documents of {project.folder}: give another"
+        raise refusal(
+            "example %(list)s: none of its words is in the documents of "
+            "%(folder)s: give another",
+            list=list(texts)[int(np.argmax(empty))],
+            folder=project.folder,
         )
     return rows
 
@@ -169,15 +186,18 @@ def text_rows(project: Project, vectors: AnyVectors, texts: Mapping[str, str]) -
         has = dict(zip(texts, meaning.has(texts.values()), strict=True))
         if meaning.imported and not all(has.values()):
             missing = next(name for name in has if not has[name])
-            raise Mistake(
-                f"example {missing}: the vectors of {project.folder} are your own, and "
-                "this text has none: give documents as examples, or choose another "
-                f"source {worded('(classmark meaning set SOURCE)')}"
+            raise refusal(
+                "example %(missing)s: the vectors of %(folder)s are your own, "
+                "and this text has none: give documents as examples, or choose "
+                "another source %(remedy)s",
+                missing=missing,
+                folder=project.folder,
+                remedy=worded("(classmark meaning set SOURCE)"),
             )
     return vectors.vectorizer.rows(texts.values())
 
 
-def state_of(project: Project) -> dict[str, Any]:
+def state_of(project: Project, reading: str = WORDS) -> dict[str, Any]:
     """What the vectors depend on."""
     text, meaning = project.settings.text, project.meaning()
     state = {
@@ -189,14 +209,25 @@ def state_of(project: Project) -> dict[str, Any]:
     if meaning is not None:
         weight = project.settings.meaning.weight or meaning.weight
         state["meaning"] = [meaning.digest, weight]
-    return state
+    return state | _beside(project, reading)
 
 
-def _generations(project: Project) -> storage.Generations:
-    return storage.Generations(project.folder / FOLDER)
+def _beside(project: Project, reading: str) -> dict[str, Any]:
+    """What is read beside words, as ``Vectorizer`` takes it."""
+    learning = project.settings.learning
+    if reading == WORDS:
+        return {}
+    return {
+        "characters": learning.characters,
+        "first_line": max(1, learning.first_line),
+    }
 
 
-def _written(project: Project) -> DocumentVectors:
+def _generations(project: Project, reading: str = WORDS) -> storage.Generations:
+    return storage.Generations(project.folder / reading)
+
+
+def _written(project: Project, reading: str) -> DocumentVectors:
     """Make the vectors, and save them as the next generation."""
     ids: list[str] = []
 
@@ -206,11 +237,12 @@ def _written(project: Project) -> DocumentVectors:
             ids.append(id_)
             yield project.text_of(Record(Document(id_, json.loads(fields))))
 
-    state = state_of(project)
+    state = state_of(project, reading)
     if not state["documents"][0]:
-        raise Mistake(
-            f"{project.folder} has no documents: import some "
-            f"{worded('(classmark import FILE)')}"
+        raise refusal(
+            "%(folder)s has no documents: import some %(remedy)s",
+            folder=project.folder,
+            remedy=worded("(classmark import FILE)"),
         )
     read: Iterable[str] = texts()
     if (meaning := project.meaning()) is not None:
@@ -221,12 +253,13 @@ def _written(project: Project) -> DocumentVectors:
         WEIGHTING,
         meaning=meaning,
         meaning_weight=project.settings.meaning.weight or None,
+        **_beside(project, reading),
     )
     rows = rows_from(vectorizer.fit_transform(read))
     arrays, settings = vectorizer.to_arrays()
     blob, ends = storage.pack_strings(ids)
     arrays |= rows.arrays() | {"ids": blob, "ids_ends": ends}
-    generations = _generations(project)
+    generations = _generations(project, reading)
     folder = generations.next()
     folder.parent.mkdir(exist_ok=True)
     described = {"state": state, "vectorizer": settings, "width": rows.width}
@@ -243,16 +276,20 @@ def _vectorizer(project: Project, saved: storage.SavedFolder) -> Vectorizer:
     return vectorizer
 
 
-def _saved(project: Project) -> storage.SavedFolder | None:
+def _saved(project: Project, reading: str = WORDS) -> storage.SavedFolder | None:
     """Open the saved arrays; None where there are none of the documents of now."""
-    folder = _generations(project).current()
+    folder = _generations(project, reading).current()
     if folder is None:
         return None
     try:
         saved = storage.open_folder(folder, FORMAT, VERSION)
     except DamagedFolder as problem:
         raise DamagedFolder(
-            f"{problem}; here it is enough to remove {folder.parent}: it is made anew "
-            "from the documents"
+            _(
+                "%(problem)s; here it is enough to remove %(parent)s: it is "
+                "made again from the documents",
+                problem=problem,
+                parent=folder.parent,
+            )
         ) from problem
-    return saved if saved.settings["state"] == state_of(project) else None
+    return saved if saved.settings["state"] == state_of(project, reading) else None

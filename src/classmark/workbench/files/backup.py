@@ -19,7 +19,7 @@ import sqlite3
 import tempfile
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from itertools import groupby
 from math import isfinite
@@ -28,7 +28,8 @@ from typing import IO, Any
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
 
 from classmark.formats.text_files import LIMITS, lines, replacing, writing
-from classmark.problems import DamagedFolder, Mistake, UnreadableFile
+from classmark.language import _
+from classmark.problems import DamagedFolder, UnreadableFile, refusal
 from classmark.progress import track
 from classmark.storage import sync_folder
 from classmark.workbench.meaning import FOLDER as VECTORS
@@ -100,11 +101,11 @@ def settings_in(path: Path) -> str:
         if head.get("what") != WHAT or not isinstance(head.get("settings"), str):
             break
         if max(head.get("version", 0) - FORMAT, head.get("format", 0) - VERSION) > 0:
-            raise DamagedFolder(f"{path} is of a newer format: upgrade classmark")
+            raise DamagedFolder(
+                _("%(path)s is of a newer format: upgrade classmark", path=path)
+            )
         return str(head["settings"])
-    raise UnreadableFile(
-        path, 1, "not a project written by classmark backup: give such a file"
-    )
+    raise UnreadableFile(path, 1, _("not a backup of a project: choose one"))
 
 
 def fill_from(store: Store, path: Path) -> None:
@@ -119,7 +120,14 @@ def fill_from(store: Store, path: Path) -> None:
                 store.engine.fill(table, names, (values for *_, values in group))
             except sqlite3.IntegrityError as problem:
                 raise UnreadableFile(
-                    path, None, f"{table}: {problem}: it was changed: fetch it again"
+                    path,
+                    None,
+                    _(
+                        "%(table)s: %(problem)s: the file was changed: download it "
+                        "again",
+                        table=table,
+                        problem=problem,
+                    ),
                 ) from problem
 
 
@@ -161,7 +169,9 @@ def _checked_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, text in track(lines(path), f"reading {path}"):
         row = _object(path, number, text)
         if end:
-            raise UnreadableFile(path, number, "more after the end: fetch it again")
+            raise UnreadableFile(
+                path, number, _("there is more after its end: download it again")
+            )
         if "end" in row:
             end = row
             continue
@@ -171,7 +181,7 @@ def _checked_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             yield number, row
     if (end.get("end"), end.get("crc32")) != (count, crc):
         raise UnreadableFile(
-            path, None, "it is not whole, or was changed: fetch it again"
+            path, None, _("it is incomplete or was changed: download it again")
         )
 
 
@@ -182,7 +192,9 @@ def _row_of(
     name = row.pop("in", None)
     table = IN_STORE.get(name, name)
     if table not in columns or not row.keys() <= columns[table]:
-        raise UnreadableFile(path, number, f"no row of {table!r}: fetch it again")
+        raise UnreadableFile(
+            path, number, _("not a row of %(table)r: download it again", table=table)
+        )
     try:
         values = tuple(_from_json(name, value) for name, value in row.items())
     except (KeyError, TypeError, ValueError):
@@ -190,7 +202,7 @@ def _row_of(
     if not all(
         value is None or isinstance(value, str | int | float) for value in values
     ):
-        raise UnreadableFile(path, number, "a value is none: fetch the file again")
+        raise UnreadableFile(path, number, _("a value is none: fetch the file again"))
     return str(table), tuple(row), values
 
 
@@ -198,9 +210,11 @@ def _object(path: Path, number: int, text: str) -> dict[str, Any]:
     try:
         row = json.loads(text)
     except ValueError as problem:
-        raise UnreadableFile(path, number, f"not JSON ({problem})") from problem
+        raise UnreadableFile(
+            path, number, _("not JSON (%(problem)s)", problem=problem)
+        ) from problem
     if not isinstance(row, dict):
-        raise UnreadableFile(path, number, "not an object: fetch the file again")
+        raise UnreadableFile(path, number, _("not an object: fetch the file again"))
     return row
 
 
@@ -213,14 +227,20 @@ FOLDERS = ("models", "live", "rankers", VECTORS)
 def require_new(path: Path) -> None:
     """Refuse a file that is there: nothing is written over."""
     if path.exists():
-        raise Mistake(f"{path} is already there: choose another name or remove it")
+        raise refusal(
+            "%(path)s is already there: choose another name or remove it", path=path
+        )
 
 
 def back_up(project: Project, path: Path) -> Table:
     """Write a project, as it is at one moment, to a new file; others may go on."""
     require_new(path)
     if path.suffix not in ENDINGS:
-        raise Mistake(f"{path}: end its name in {' or '.join(ENDINGS)}")
+        raise refusal(
+            "%(path)s: end its name in %(endings)s",
+            path=path,
+            endings=" or ".join(ENDINGS),
+        )
     if path.suffix == ".jsonl":
         with writing(path, OWNERS) as file:
             write_project(project, file)
@@ -242,7 +262,9 @@ def back_up(project: Project, path: Path) -> Table:
 def restore(path: Path, folder: Path, store: StoreSettings | None = None) -> Table:
     """Make a new project directory of a backup. store : where its store is to be."""
     if not path.is_file():
-        raise Mistake(f"{path} is not there: give a file of classmark backup")
+        raise refusal(
+            "%(path)s is not there: give a file of classmark backup", path=path
+        )
     note = "an index is built again with classmark index"
     with tempfile.TemporaryDirectory() as temporary:
         beside = Path(temporary)
@@ -283,7 +305,8 @@ def _gathered(project: Project) -> Iterator[Path]:
     """
     with tempfile.TemporaryDirectory(dir=project.folder, prefix=".backup-") as name:
         folder = Path(name)
-        with project.store.transaction():  # nobody drops a model meanwhile
+        store = project.store  # while nobody writes, nobody drops a model
+        with nullcontext() if project.is_archived else store.transaction():
             for generations in (project.models, project.lives, project.rankers):
                 place = folder / generations.folder.name
                 if (current := generations.current()) is not None:
@@ -335,19 +358,28 @@ def _unpack(path: Path, folder: Path) -> None:
         with ZipFile(path) as packed:
             size = sum(info.file_size for info in packed.infolist())
             if size > (1 << 20) + LIMITS.ratio * path.stat().st_size:
-                raise UnreadableFile(path, None, "it would grow too far: give another")
+                raise UnreadableFile(
+                    path,
+                    None,
+                    _("it would become too large when unpacked: choose another"),
+                )
             for name in track(packed.namelist(), f"reading {path}"):
                 if not _belongs(PurePosixPath(name)):
                     raise UnreadableFile(
-                        path, None, f"{name!r} is no part of a backup: give one"
+                        path,
+                        None,
+                        _(
+                            "%(name)r is not part of a backup: choose another file",
+                            name=name,
+                        ),
                     )
                 packed.extract(name, folder)
     except (BadZipFile, zlib.error, EOFError, NotImplementedError) as problem:
         raise UnreadableFile(
-            path, None, f"damaged ({problem}): take another backup"
+            path, None, _("damaged (%(problem)s): take another backup", problem=problem)
         ) from problem
     if not (folder / FILE).exists():
-        raise UnreadableFile(path, None, "no backup of a project: give one")
+        raise UnreadableFile(path, None, _("not a backup of a project: choose one"))
 
 
 def _belongs(name: PurePosixPath) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
-from classmark.problems import Mistake
+from classmark.problems import refusal
 from classmark.workbench.results import Logged, Table
 from classmark.workbench.store.log import CHANGED, whoami
 from classmark.workbench.store.store import titles
@@ -58,11 +58,13 @@ def add_document(
     """Add a document that somebody wrote; return its id, made here if it is empty."""
     texts = {name: text.strip() for name, text in fields.items() if text.strip()}
     if not texts:
-        raise Mistake("the document says nothing: give it a title or a text")
+        raise refusal("the document is empty: enter a title or a text")
     id_ = id_.strip() or f"added-{secrets.token_hex(4)}"
     with project.store.transaction():
         if project.store.contents([id_]):
-            raise Mistake(f"there is a document {id_!r} already: give another id")
+            raise refusal(
+                "there is already a document %(id)r: enter another id", id=id_
+            )
         put_document(project, id_, texts, who=who)
     return id_
 
@@ -84,7 +86,9 @@ def restore_documents(project: Project, ids: Sequence[str], who: str = "") -> Lo
         for id_ in ids:
             (seq,) = project.store.run(LAST_DELETE, (id_,)).fetchone()
             if seq is None or project.store.contents([id_]):
-                raise Mistake(f"{id_!r} is no deleted document: name one that is")
+                raise refusal(
+                    "%(id)r is not a deleted document: choose one that is", id=id_
+                )
             numbers += undo(project, int(seq), who).numbers
     return Logged(tuple(numbers), f"restored: {', '.join(ids)}")
 

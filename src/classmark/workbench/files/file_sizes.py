@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from classmark.formats import office
 from classmark.formats.archive import entries
 from classmark.formats.text_files import CHUNK, FileLimits, open_bytes
+from classmark.language import _
 from classmark.problems import UnreadableFile
 
 if TYPE_CHECKING:
@@ -98,9 +99,11 @@ def _require_short_contents(path: Path) -> None:
         try:
             record = zipfile._EndRecData(file)  # type: ignore[attr-defined]  # noqa: SLF001 - what ZipFile itself will believe
         except (OSError, zipfile.BadZipFile) as problem:
-            raise UnreadableFile(path, None, f"no zip archive: {problem}") from problem
+            raise UnreadableFile(
+                path, None, _("no zip archive: %(problem)s", problem=problem)
+            ) from problem
     if record is None:
-        raise UnreadableFile(path, None, "no zip archive: pack it again")
+        raise UnreadableFile(path, None, _("no zip archive: pack it again"))
     if record[5] > CONTENTS or record[4] > MEMBERS:
         raise UnreadableFile(path, None, _TOO_MANY)
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import (
     Callable,
     Container,
     Iterable,
     Iterator,
+    Mapping,
     Sequence,
 )
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
@@ -17,17 +19,23 @@ from typing import TYPE_CHECKING, Any
 
 from classmark.formats import ROW_FORMATS, guess_format, read_records, some_of
 from classmark.formats.columns import RowFile, layout_of, open_rows
-from classmark.formats.preferences import is_preferences, numbered_preferences
+from classmark.formats.feature_lines import FIELD
+from classmark.formats.preferences import is_preferences
 from classmark.formats.records import THRESHOLD, Record
-from classmark.formats.rows import SOURCES, Layout, LeftOut, source_of
+from classmark.formats.rows import SHOWN, SOURCES, Layout, LeftOut, source_of
 from classmark.formats.taxonomies import is_taxonomy_header, read_categories
-from classmark.formats.text_files import FilePlace
-from classmark.problems import Mistake, UnreadableFile, worded
+from classmark.language import N_, _, decimal, joined, whole
+from classmark.problems import UnreadableFile, refusal, worded
 from classmark.progress import remarks, track
 from classmark.taxonomy.tree import Category, taxonomy_of
+from classmark.text import language_code
 from classmark.workbench import meaning as vectors
+from classmark.workbench.files.import_acts import ImportAct, import_preferences, prefer
+from classmark.workbench.own_vectors import OwnVectorsImport
 from classmark.workbench.results import Table
-from classmark.workbench.store.log import IMPORT, Act, whoami
+from classmark.workbench.settings_file import write_settings
+from classmark.workbench.store.log import Act, whoami
+from classmark.workbench.store.named import with_ids
 from classmark.workbench.store.store import Store, contents_of
 
 __all__ = ["Layout", "layout_of"]  # for the skins
@@ -91,22 +99,36 @@ class Comparison:
             listed = ", ".join(map(repr, self.first))
             more = " …" if replaced > len(self.first) else ""
             much = "nothing was imported" if whole else "the import ended before them"
-            raise Mistake(
-                f"{source}: {replaced:,} of {sum(self.counts.values()):,} documents "
-                f"are here under the same id with other contents or labels ({listed}"
-                f"{more}), so {much}: {worded('say --replace')} if they are to be "
-                "replaced, or give other documents ids of their own"
+            raise refusal(
+                "%(source)s: %(replaced)s of %(all)s documents are here under "
+                "the same id with other contents or labels "
+                "(%(listed)s%(more)s), so %(much)s: %(remedy)s to replace "
+                "them, or give the new documents other ids",
+                source=source,
+                replaced=decimal(replaced, 0),
+                all=decimal(sum(self.counts.values()), 0),
+                listed=listed,
+                more=more,
+                much=much,
+                remedy=worded("say --replace"),
             )
 
 
 def compare(project: Project, records: Iterable[Record], source: str) -> Comparison:
     """Say what an import would do, without importing."""
     comparison = Comparison(project.store)
-    own = vectors.OwnVectorsImport(project, source)
-    for batch in _batches(records, BATCH):
+    own = OwnVectorsImport(project, source)
+    for batch in _batches(with_ids(records, project.store), BATCH):
         comparison.add(batch)
         own.require_length(batch)
     return comparison
+
+
+VECTORS = "libsvm"  # the format of documents that are vectors without text
+VECTOR_SETTINGS = {
+    "text.fields": FIELD, "text.analyzer": "words|lower",
+    "learning.characters": "0", "learning.first_line": "1",
+}  # fmt: skip
 
 
 def import_documents(
@@ -129,12 +151,19 @@ def import_documents(
     format_ = format_ or likely_format(path)
     if format_ not in ROW_FORMATS:
         if layout not in (None, Layout()):
-            raise Mistake(f"{path}: {format_} has no columns to be named: leave them")
-        records = read_records(path, format_)
-        table = import_records(project, records, str(path), replace=replace, act=act)
+            raise refusal(
+                "%(path)s: %(format)s has no columns: leave them out",
+                path=path,
+                format=format_,
+            )
+        with settings_as_before_a_failure(project):
+            if format_ == VECTORS:
+                prepare_for_vectors(project, path)
+            records, source = read_records(path, format_), str(path)
+            table = import_records(project, records, source, replace=replace, act=act)
         return append_note(table, vectors.computed_after_import(project))
     file = open_columns(project, path, format_, layout)
-    left_out = LeftOut() if file.layout.skip else None
+    left_out = LeftOut(skips=file.layout.skip)
     records = some_of(track(file.read(left_out), f"reading {path}"), path)
     table = import_records(
         project, records, str(path), replace=replace, layout=file.layout, act=act
@@ -142,6 +171,32 @@ def import_documents(
     for note in (f"read as {file.described()}", *rows_left_out(left_out)):
         table = append_note(table, note)
     return append_note(table, vectors.computed_after_import(project))
+
+
+@contextmanager
+def settings_as_before_a_failure(project: Project) -> Iterator[None]:
+    """Write the settings back that an import had changed before it failed."""
+    earlier = project.settings
+    try:
+        yield
+    except BaseException:
+        if project.settings != earlier:
+            write_settings(project.folder, earlier)
+            project.settings = earlier
+        raise
+
+
+def prepare_for_vectors(project: Project, path: Path) -> None:
+    """Let a project without documents read features as they are, not as words."""
+    if project.has_vectors_alone:
+        return
+    if project.store.run("SELECT 1 FROM documents LIMIT 1").fetchone():
+        raise refusal(
+            "%(path)s contains vectors, but the project contains texts: "
+            "import the vectors into a project of their own",
+            path=path,
+        )
+    project.change_settings(VECTOR_SETTINGS, whoami())
 
 
 def import_files(
@@ -154,7 +209,7 @@ def import_files(
 ) -> Table:
     """Import several files or folders: all of them, as one act, or nothing."""
     named = str(paths[0]) if len(paths) == 1 else f"{len(paths)} files"
-    with project.store.transaction():
+    with settings_as_before_a_failure(project), project.store.transaction():
         act = ImportAct(project.store, named, whoami())
         tables = [
             import_documents(project, path, format_, layout, replace=replace, act=act)
@@ -172,13 +227,16 @@ def _joined(tables: list[Table]) -> Table:
         for name, table in zip(named, tables, strict=True)
         for row in table.rows
     ]
-    notes = [
-        f"{name}: {line}"
+    told = [
+        (name, line)
         for name, table in zip(named, tables, strict=True)
         for line in table.note.split("\n")
         if line
     ]
-    return Table(f"Imported {len(tables)} files", rows, "\n".join(notes))
+    times = Counter(line for _, line in told)
+    lines = (line if times[line] > 1 else f"{name}: {line}" for name, line in told)
+    notes = "\n".join(dict.fromkeys(lines))
+    return Table(f"Imported {len(tables)} files", rows, notes)
 
 
 def preview_files(
@@ -192,7 +250,11 @@ def preview_files(
     for path in paths:
         kind = format_ or likely_format(path)
         if kind not in ROW_FORMATS:
-            raise Mistake(f"{path}: {kind} has no columns: import it as it is")
+            raise refusal(
+                "%(path)s: %(kind)s has no columns: import it as it is",
+                path=path,
+                kind=kind,
+            )
         file = open_columns(project, path, kind, layout)
         rows = [
             {"column": c.name, "holds": c.role or "?", "first": " · ".join(c.examples)}
@@ -203,10 +265,7 @@ def preview_files(
         if not file.unclear:
             counts = compare(project, file.read(left_out), str(path)).counts
             notes.append(", ".join(f"{n:,} {what}" for what, n in counts.items()))
-        notes += [
-            note.replace("rows left out", "rows that cannot be read")
-            for note in rows_left_out(left_out)
-        ]
+        notes += rows_left_out(left_out, N_("rows that cannot be read"))
         tables.append(Table(f"Preview of {path}", rows, "\n".join(notes)))
     return _joined(tables)
 
@@ -228,7 +287,9 @@ def open_columns(
     if is_taxonomy_header(columns):
         remedy = worded("run classmark taxonomy import {file}", file=name or path)
         raise UnreadableFile(
-            name or path, None, f"its columns are those of a taxonomy: {remedy}"
+            name or path,
+            None,
+            _("its columns are those of a taxonomy: %(remedy)s", remedy=remedy),
         )
     if layout is None or not layout.columns:
         before = project.store.last_event("imported", columns=sorted(columns))
@@ -243,12 +304,29 @@ def open_columns(
     return file
 
 
-def rows_left_out(left_out: LeftOut | None) -> list[str]:
-    """How many rows were left out, and the first of them, in words."""
-    if left_out is None or not left_out.count:
+def rows_left_out(
+    left_out: LeftOut | None, what: str = N_("rows left out")
+) -> list[str]:
+    """How many rows were left out or have no text, and the first, in words."""
+    if left_out is None:
         return []
-    more = " …" if left_out.count > len(left_out.first) else ""
-    return [f"rows left out: {left_out.count:,} ({'; '.join(left_out.first)}{more})"]
+    notes = []
+    if left_out.count:
+        more = " …" if left_out.count > len(left_out.first) else ""
+        first = f"{joined(*left_out.first)}{more}"
+        names = {"what": _(what), "n": whole(left_out.count), "first": first}
+        notes = [_("%(what)s: %(n)s (%(first)s)", **names)]
+    if textless := left_out.textless:
+        more = " …" if len(textless) > SHOWN else ""
+        notes.append(
+            _(
+                "rows with neither a title nor a text: %(n)s (%(first)s); %(remedy)s",
+                n=whole(len(textless)),
+                first=f"{', '.join(textless[:SHOWN])}{more}",
+                remedy=worded("--skip leaves them out"),
+            )
+        )
+    return notes
 
 
 def likely_format(path: Path) -> str:
@@ -260,74 +338,7 @@ def likely_format(path: Path) -> str:
 
 def append_note(table: Table, note: str) -> Table:
     """A table with one more note below it."""
-    return replace(table, note="\n".join(filter(None, (table.note, note))))
-
-
-def import_preferences(project: Project, path: Path, who: str = "") -> Table:
-    """Read «document, winner, loser[, weight]»; all of it is logged, or nothing.
-
-    Documents and categories must be there; the word ``threshold`` may stand in the
-    place of a category. A pair compared before is compared anew.
-    """
-    store, documents, count = project.store, set[str](), 0
-    acts: list[Act] = []
-    who = who or whoami()
-    with store.transaction():
-        categories = {category.id for category in store.categories()}
-        ids, before = store.ids(), store.preferences()
-        for line, preference in track(numbered_preferences(path), f"reading {path}"):
-            document, winner, loser, weight = preference
-            place = FilePlace(str(path), line)
-            if document not in ids:
-                place.refuse(
-                    f"there is no document {document!r} in the project: import it first"
-                )
-            for name in (winner, loser):
-                if name not in categories and name != THRESHOLD:
-                    place.refuse(
-                        f"document {document!r}: there is no category {name!r}: "
-                        "correct its id, or import its taxonomy first"
-                    )
-            documents.add(document)
-            count += 1
-            if before.get(document, {}).get((winner, loser)) != weight:
-                acts.append(prefer(document, winner, loser, weight))
-        logged = ImportAct(store, str(path), who).judge(acts)
-        store.note_event("preferences imported", who, source=str(path), count=count)
-    row = {"preferences": count, "documents": len(documents), "judgments": logged}
-    return Table(f"Imported {path}", [row])
-
-
-def prefer(document: str, winner: str, loser: str, weight: float = 1.0) -> Act:
-    """The act of saying that one category should stand above another."""
-    return Act(document, "prefer", winner, weight, other=loser)
-
-
-class ImportAct:
-    """The act that all of an import is within, so that it is undone as one.
-
-    It is logged when something is first imported: what changes nothing is no act.
-    """
-
-    def __init__(self, store: Store, source: str, who: str) -> None:
-        self.store, self.source, self.who = store, source, f"{who} (import)"
-        self.logged: int | None = None
-
-    @property
-    def number(self) -> int:
-        """Its number in the log."""
-        if self.logged is None:
-            self.logged = self.store.append(
-                Act(None, IMPORT, note=self.source), self.who
-            )
-        return self.logged
-
-    def judge(self, acts: Iterable[Act]) -> int:
-        """Log acts within it; return how many."""
-        listed = list(acts)
-        within = self.number if listed else None
-        parts = (act._replace(within=within) for act in listed)
-        return len(self.store.judge(parts, self.who))
+    return replace(table, note=joined(table.note, note, by="\n"))
 
 
 def import_records(  # noqa: PLR0913 (what a page and a command say)
@@ -353,6 +364,7 @@ def import_records(  # noqa: PLR0913 (what a page and a command say)
     act = act or ImportAct(store, source, who)
     with remarks() as notes, turn() if whole else nullcontext():
         importer = _Importer(project, source, act)
+        records = with_ids(records, store)
         for batch in _batches(records, BATCH if whole else PART):
             with turn():
                 done = importer.take(batch, replace=replace)
@@ -365,7 +377,7 @@ def import_records(  # noqa: PLR0913 (what a page and a command say)
             store.note_event("imported", who, **importer.detail(layout))
     row = {"documents": sum(before.counts.values()), **before.counts}
     row |= {"judgments": importer.judgments, "new categories": len(importer.added)}
-    note = "\n".join([*notes, *importer.notes()])
+    note = joined(*notes, *importer.notes(), by="\n")
     return Table(f"Imported {source}", [row], note)
 
 
@@ -379,7 +391,7 @@ class _Importer:
         self.store, self.source, self.act = project.store, source, act
         self.categories = {category.id for category in self.store.categories()}
         self.before = Comparison(self.store)
-        self.own_vectors = vectors.OwnVectorsImport(project, source)
+        self.own_vectors = OwnVectorsImport(project, source)
         self.judgments, self.added = 0, list[str]()
 
     def take(self, batch: list[Record], *, replace: bool) -> bool:
@@ -420,7 +432,8 @@ class _Importer:
 def _named(added: list[str]) -> list[str]:
     """Which categories were added, in words; of many the first."""
     listed = ", ".join(added[:5]) + (" …" if len(added) > 5 else "")
-    return [f"categories added because a label named them: {listed}"] if added else []
+    told = N_("categories added because a label named them: %(names)s")
+    return [_(told, names=listed)] if added else []
 
 
 def import_taxonomy(
@@ -429,14 +442,25 @@ def import_taxonomy(
     format_: str | None = None,
     *,
     cut: list[tuple[str, str]] | None = None,
+    language: str | None = None,
 ) -> Table:
     """Read a taxonomy file; known ids are replaced, none is removed.
 
-    cut : a list for the (parent, child) pairs that close cycles; None refuses cycles.
+    cut : a list for the (parent, child) pairs that close cycles; None refuses cycles;
+    language : a code as "fi", of labels in several; by default the project's.
     """
-    categories = read_categories(path, format_, cut=cut)
+    languages = languages_for(project, language)
+    with remarks() as notes:
+        categories = read_categories(path, format_, cut=cut, languages=languages)
     table = put_taxonomy(project, categories, str(path))
-    return table if cut is None else replace(table, note=_edges_cut(cut))
+    notes += [] if cut is None else [_edges_cut(cut)]
+    return replace(table, note="\n".join(notes))
+
+
+def languages_for(project: Project, language: str | None = None) -> list[str]:
+    """In which languages labels are read, the first they have: this, else English."""
+    code = language or language_code(project.settings.text.analyzer)
+    return list(dict.fromkeys(filter(None, (code, "en"))))
 
 
 def put_taxonomy(
@@ -453,12 +477,22 @@ def put_taxonomy(
         store.note_event("taxonomy imported", who, source=source, count=len(categories))
     row = {
         "categories": len(together),
-        "new": sum(category.id not in before for category in after),
-        "changed": sum(before.get(each.id, each) != each for each in after),
+        **compared(before, after),
         "leaves": len(tree.leaves),
         "levels": tree.depth + 1 if together else 0,
     }
     return Table(f"Taxonomy from {source}", [row])
+
+
+def compared(
+    before: Mapping[str, Category], after: Iterable[Category]
+) -> dict[str, int]:
+    """How many categories are new, and how many are others than they were."""
+    pairs = [(before.get(category.id), category) for category in after]
+    return {
+        "new": sum(old is None for old, _ in pairs),
+        "changed": sum(old is not None and old != new for old, new in pairs),
+    }
 
 
 def _edges_cut(cut: list[tuple[str, str]]) -> str:
@@ -494,7 +528,7 @@ def _missing_categories(
         if name not in categories
     ]
     if not all(map(str.strip, names)):
-        raise Mistake("a label has no name: remove it from the file")
+        raise refusal("a label has no name: remove it from the file")
     return list(dict.fromkeys(names))
 
 

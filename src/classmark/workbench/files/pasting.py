@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
-from classmark.problems import Mistake
+from classmark.language import whole
+from classmark.problems import refusal
 from classmark.workbench.files.importing import import_records
 
 if TYPE_CHECKING:
@@ -44,9 +45,12 @@ def paste_documents(desk: Desk, text: str, who: str, *, by_line: bool = False) -
     """Add pasted documents, numbered on from those that are here; return how many."""
     contents = cut(text, by_line=by_line)
     if not contents:
-        raise Mistake("no text was pasted: paste some documents first")
+        raise refusal("no text was pasted: paste some documents first")
     if len(contents) > MOST:
-        raise Mistake(f"{MOST:,} documents at once: upload a file for more")
+        raise refusal(
+            "at most %(most)s documents can be pasted at once: upload a file for more",
+            most=whole(MOST),
+        )
     with desk.writing() as project:
         ids = _free_ids(project.store.ids())
         records = [Record(Document(next(ids), fields)) for fields in contents]

@@ -1,4 +1,4 @@
-"""Uploaded files: looked through, previewed, and imported as a job.
+"""Uploaded files: looked through, kept, and imported as a job.
 
 A file is read once from end to end, piece by piece, before anything is made of it.
 """
@@ -11,42 +11,22 @@ import secrets
 import shutil
 import time
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
-from itertools import islice
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from textwrap import shorten
 from typing import IO, TYPE_CHECKING, NamedTuple, Self
 
 from classmark.formats import READERS, ROW_FORMATS, some_of
-from classmark.formats.column_names import (
-    DATE,
-    FACT,
-    ID,
-    IGNORE,
-    LABEL,
-    PRIMARY,
-    STRUCTURED,
-    TITLE,
-    YES_NO,
-)
-from classmark.formats.column_names import TEXT as TEXT_ROLE
-from classmark.formats.columns import (
-    ALL_SEPARATORS,
-    ColumnGuess,
-    RowFile,
-    layout_of,
-    open_rows,
-)
-from classmark.formats.preferences import numbered_preferences
-from classmark.formats.rows import DELIMITERS, ENCODINGS, Layout, LeftOut
+from classmark.formats.columns import ColumnGuess, layout_of, open_rows
+from classmark.formats.rows import Layout, LeftOut
 from classmark.formats.taxonomies import (
     TAXONOMY_READERS,
     is_taxonomy_header,
     read_categories,
 )
-from classmark.problems import Mistake, UnreadableFile, worded
+from classmark.language import N_, _, whole
+from classmark.problems import Mistake, UnreadableFile, refusal, worded
 from classmark.progress import track
 from classmark.workbench.files.documents import past_imports, undo_import
 from classmark.workbench.files.file_sizes import (
@@ -56,11 +36,13 @@ from classmark.workbench.files.file_sizes import (
     TABLES,
     inspect,
 )
+from classmark.workbench.files.import_acts import import_preferences
+from classmark.workbench.files.import_words import import_words
 from classmark.workbench.files.importing import (
     append_note,
     compare,
-    import_preferences,
     import_records,
+    languages_for,
     likely_format,
     open_columns,
     put_taxonomy,
@@ -135,9 +117,11 @@ class Receiving:
         """Take the next bytes."""
         self._put(piece)
         if self._file.tell() > LARGEST:
-            raise Mistake(
-                f"{self._name}: more than {LARGEST >> 20:,} MiB cannot be sent at once:"
-                f" send it in parts, or {worded('import it with classmark import')}"
+            raise refusal(
+                "%(name)s is larger than %(n)s MiB: send it in parts, or %(remedy)s",
+                name=self._name,
+                n=whole(LARGEST >> 20),
+                remedy=worded("import it with classmark import"),
             )
 
     def _put(self, piece: bytes) -> None:
@@ -147,7 +131,7 @@ class Receiving:
         """Look the file through, and keep it until it is imported or thrown away."""
         size, folder = self._file.tell(), self._path.parent
         if not size:
-            raise Mistake(f"{self._name} is empty: choose another file")
+            raise refusal("%(name)s is empty: choose another file", name=self._name)
         self._file.close()
         ending = self._path.name.removeprefix(DATA)
         with called(self._path, self._name):
@@ -170,7 +154,7 @@ class ReceivingSeveral(Receiving):
     def __init__(self, desk: Desk, names: Sequence[str]) -> None:
         for name in names:
             if ending_of(name) in (".zip", *ONLY_TREES):
-                raise Mistake(f"{name}: send archives and taxonomies one by one")
+                raise refusal("%(name)s: send archives and taxonomies alone", name=name)
         super().__init__(desk, ".zip")
         self._name = f"{len(names)} files"
         self._archive = zipfile.ZipFile(self._file, "w", zipfile.ZIP_DEFLATED)
@@ -260,7 +244,7 @@ def upload_of(desk: Desk, token: str) -> UploadedFile:
     """A file that waits, by its name here."""
     about = _room(desk) / token / ABOUT
     if not _TOKEN.fullmatch(token) or not about.is_file():
-        raise Mistake("this file does not wait any more: send it again")
+        raise refusal("this file has expired or been imported: upload it again")
     return UploadedFile(**json.loads(about.read_text(encoding="utf-8")))
 
 
@@ -296,49 +280,12 @@ def _forget_old(desk: Desk) -> None:
         if _TOKEN.fullmatch(folder.name) and now - _age(folder) > KEPT:
             shutil.rmtree(folder, ignore_errors=True)
     if len(waiting(desk)) >= WAITING:
-        raise Mistake(
-            f"{WAITING} files wait to be imported: import some, or throw them away"
-        )
+        raise refusal("%(n)s files are waiting: import or discard some", n=WAITING)
 
 
 IMPORTING, UNDOING = "import", "undo import"
 MOST_IMPORTS = 1000  # that can be undone here
-ROWS = 5
-TEXT = 160
-SMALL = 2 << 20  # bytes of a taxonomy that is read for its preview
-COUNTED = 32 << 20  # bytes of documents that are compared for their preview
 Cells = tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class FilePreview:
-    """How a file would be read; mistake : why it cannot be, as it is chosen now.
-
-    counts : how many documents of all the file are new, replaced and unchanged; nothing
-    where it is too large to be read for that, or holds no documents;  layout, columns :
-    how its rows are read, and what each column holds, of a file that has columns;
-    left_out : how many rows cannot be read;  reasons : line and reason of some;
-    blank : how many rows are empty.
-    """
-
-    upload: UploadedFile
-    kind: str
-    format: str
-    heads: Cells
-    rows: tuple[Cells, ...] = ()
-    mistake: str = ""
-    counts: Mapping[str, int] = field(default_factory=dict)
-    layout: Layout | None = None
-    columns: tuple[ColumnGuess, ...] = ()
-    left_out: int = 0
-    reasons: Cells = ()
-    blank: int = 0
-    files: Cells = ()
-
-    @property
-    def must_skip(self) -> bool:
-        """Whether rows stand in the way that nobody has said to leave out."""
-        return bool(self.left_out) and not (self.layout and self.layout.skip)
 
 
 class FileKind(NamedTuple):
@@ -348,94 +295,26 @@ class FileKind(NamedTuple):
     heads: Cells
 
 
-class LayoutChoices(NamedTuple):
-    """What people choose from: name → in words, or → the sign."""
-
-    roles: Mapping[str, str]
-    encodings: Mapping[str, str]
-    delimiters: Mapping[str, str]
-    separators: Cells
-
-
-ROLE_WORDS = {
-    ID: "id",
-    TITLE: "title",
-    TEXT_ROLE: "text",
-    LABEL: "labels",
-    PRIMARY: "primary label",
-    YES_NO: "yes or no",
-    DATE: "date",
-    FACT: "fact, not learned from",
-    IGNORE: "leave it out",
-    STRUCTURED: "as Classmark writes it",
-}
-CHOICES = LayoutChoices(ROLE_WORDS, ENCODINGS, DELIMITERS, ALL_SEPARATORS)
 KINDS = {
     DOCUMENTS: FileKind(
         (
             *ROW_FORMATS, "folder", "annif", "annif-csv", "annif-folder",
             "newsgroups", "reuters", "beir", "pages", "pages-whole",
         ),
-        ("id", "title", "text", "labels", "facts"),
+        (N_("id"), N_("title"), N_("text"), N_("labels"), N_("facts")),
     ),
-    TAXONOMY: FileKind(tuple(TAXONOMY_READERS), ("id", "above it", "name", "note")),
-    PREFERENCES: FileKind((), ("document", "this", "over that", "weight")),
+    TAXONOMY: FileKind(
+        tuple(TAXONOMY_READERS), (N_("id"), N_("parents"), N_("name"), N_("note"))
+    ),
+    PREFERENCES: FileKind(
+        (), (N_("document"), N_("preferred"), N_("over"), N_("weight"))
+    ),
 }  # fmt: skip
-
-
-def preview(
-    desk: Desk,
-    token: str,
-    kind: str = "",
-    format_: str = "",
-    layout: Layout | None = None,
-) -> FilePreview:
-    """The first rows of a file, as it would be read."""
-    upload, path, kind = _chosen(desk, token, kind)
-    seen = FilePreview(upload, kind, format_, KINDS[kind].heads)
-    try:
-        with called(path, upload.name):
-            chosen = format_ or _guessed(path, kind)
-            seen = replace(seen, format=chosen)
-            if kind == DOCUMENTS and chosen in ROW_FORMATS:
-                file = open_columns(desk, path, chosen, layout, upload.name)
-                seen = replace(
-                    seen, layout=file.layout, columns=file.columns, files=file.files
-                )
-                return _with_rows(desk, seen, file)
-            if kind == TAXONOMY and upload.unpacked > SMALL:
-                why = "it is large: it will be read when it is imported"
-                rows: tuple[Cells, ...] = (("…", "", why, ""),)
-            else:
-                rows = tuple(islice(_rows(path, kind, chosen, upload.name), ROWS))
-            if kind == DOCUMENTS and upload.unpacked <= COUNTED:
-                records = _records(path, chosen, upload.name)
-                counts = compare(desk, records, upload.name).counts
-                seen = replace(seen, counts=counts)
-    except Mistake as mistake:
-        return replace(seen, mistake=str(mistake))
-    problem = "" if rows else "nothing was found in it: choose another format"
-    return replace(seen, rows=rows, mistake=problem)
-
-
-def _with_rows(desk: Desk, seen: FilePreview, file: RowFile) -> FilePreview:
-    """What a file of rows holds: the first of them, and what all of it would do."""
-    left_out = LeftOut()
-    rows = tuple(map(_shown, islice(file.read(left_out), ROWS)))
-    counts = dict[str, int]()
-    if seen.upload.unpacked <= COUNTED:
-        left_out = LeftOut()
-        counts = compare(desk, file.read(left_out), seen.upload.name).counts
-    mistake = "" if rows else _NOTHING
-    if left_out.count and not rows:
-        mistake = f"none of its rows can be read; {left_out.first[0]}"
-    return replace(
-        seen, rows=rows, counts=counts, mistake=mistake, left_out=left_out.count,
-        reasons=tuple(left_out.first), blank=left_out.blank,
-    )  # fmt: skip
-
-
-_NOTHING = "there is no document in it: choose another file, or another way to read it"
+KIND_WORDS = {
+    DOCUMENTS: N_("documents"),
+    TAXONOMY: N_("taxonomy"),
+    PREFERENCES: N_("preferences"),
+}
 
 
 def start_import(  # noqa: PLR0913 (what a page and a call say)
@@ -452,26 +331,26 @@ def start_import(  # noqa: PLR0913 (what a page and a call say)
 
     replace : documents that are here may be replaced.
     """
-    upload, path, kind = _chosen(desk, token, kind)
+    upload, path, kind = chosen(desk, token, kind)
     name = upload.name
     with called(path, name):
-        chosen = format_ or _guessed(path, kind)
+        format_ = format_ or guessed(path, kind)
 
     def work(_: Project) -> str:
         with called(path, name):
             if kind == DOCUMENTS:
-                source = _source(desk, path, chosen, layout, name)
+                source = _source(desk, path, format_, layout, name)
                 table = _import(desk, source, name, who, replace=replace)
             elif kind == TAXONOMY:
-                categories = read_categories(path, chosen or None)
+                languages = languages_for(desk)
+                categories = read_categories(path, format_ or None, languages=languages)
                 table = put_taxonomy(desk, categories, name, who)
             else:
                 table = import_preferences(desk, path, who)
         throw_away(desk, upload)
         if kind == DOCUMENTS:
             start_computing(desk, who)
-        counts = ", ".join(f"{value:,} {what}" for what, value in table.rows[0].items())
-        return "; ".join([f"{name}: {counts}", *filter(None, table.note.split("\n"))])
+        return import_words(name, table)
 
     return desk.jobs.start(IMPORTING, work, who)
 
@@ -479,7 +358,7 @@ def start_import(  # noqa: PLR0913 (what a page and a call say)
 def start_undoing(desk: Desk, act: int, who: str) -> Job:
     """Undo an import, or bring it back, as a job; refused where there is none."""
     if act not in {each.act for each in past_imports(desk, MOST_IMPORTS)}:
-        raise Mistake(f"act {act} is none of the last imports: look at the list")
+        raise refusal("act %(n)s is not a recent import: see the list", n=act)
 
     def work(_: Project) -> str:
         logged = desk.write(lambda project: undo_import(project, act, who))
@@ -490,12 +369,12 @@ def start_undoing(desk: Desk, act: int, who: str) -> Job:
     return desk.jobs.start(UNDOING, work, who)
 
 
-def _chosen(desk: Desk, token: str, kind: str) -> tuple[UploadedFile, Path, str]:
+def chosen(desk: Desk, token: str, kind: str) -> tuple[UploadedFile, Path, str]:
     """A file that waits, where its bytes are, and what it is taken to hold."""
     upload = upload_of(desk, token)
     kind = kind or upload.kind
     if kind not in KINDS:
-        raise Mistake(f"{kind!r} cannot be imported: choose one of {', '.join(KINDS)}")
+        raise refusal("%(kind)r cannot be imported: choose from the list", kind=kind)
     return upload, path_of(desk, upload), kind
 
 
@@ -514,13 +393,12 @@ def _source(
     desk: Desk, path: Path, format_: str, layout: Layout | None, name: str
 ) -> _Source:
     if format_ not in ROW_FORMATS:
-        return _Source(lambda: _records(path, format_, name))
+        return _Source(lambda: records_of(path, format_, name))
     file = open_columns(desk, path, format_, layout, name)
-    left_out = LeftOut() if file.layout.skip else None
+    left_out = LeftOut(skips=file.layout.skip)
 
     def read() -> Iterator[Record]:
-        if left_out is not None:
-            left_out.clear()
+        left_out.clear()
         return some_of(file.read(left_out), name)
 
     return _Source(read, file.layout, left_out)
@@ -530,11 +408,11 @@ def _import(
     desk: Desk, source: _Source, name: str, who: str, *, replace: bool
 ) -> Table:
     """Read a file to its end, then write what it holds; others write in between."""
-    before = compare(desk, track(source.read(), f"reading {name}"), name)
+    before = compare(desk, track(source.read(), _("reading %(name)s", name=name)), name)
     if not replace:
         before.require_none_replaced(name, whole=True)
     total = sum(before.counts.values())
-    records = track(source.read(), f"importing {name}", total)
+    records = track(source.read(), _("importing %(name)s", name=name), total)
     table = import_records(
         desk, records, name, who, desk.writing, replace=replace, layout=source.layout
     )
@@ -543,45 +421,17 @@ def _import(
     return table
 
 
-def _guessed(path: Path, kind: str) -> str:
+def guessed(path: Path, kind: str) -> str:
     if kind != DOCUMENTS:
         return ""
     format_ = likely_format(path)
     if format_ not in KINDS[DOCUMENTS].formats:
-        raise Mistake(f"{path} seems to be {format_}: choose a format that is listed")
+        raise refusal("this seems to be %(name)s: choose a format listed", name=format_)
     return format_
 
 
-def _records(path: Path, format_: str, name: str) -> Iterator[Record]:
+def records_of(path: Path, format_: str, name: str) -> Iterator[Record]:
     """The records of a file that its sender called by a name."""
-    formats = KINDS[DOCUMENTS].formats
-    if format_ not in formats:
-        listed = ", ".join(formats)
-        raise Mistake(f"format {format_!r} is not read here: choose one of {listed}")
+    if format_ not in KINDS[DOCUMENTS].formats:
+        raise refusal("format %(name)r is not read here: choose another", name=format_)
     return some_of(READERS[format_].read(path, name), name, format_)
-
-
-def _rows(path: Path, kind: str, format_: str, name: str) -> Iterator[Cells]:
-    """What the rows of a preview show, below the headings of its kind."""
-    if kind == PREFERENCES:
-        for _, (id_, winner, loser, weight) in numbered_preferences(path):
-            yield id_, winner, loser, f"{weight:g}"
-    elif kind == TAXONOMY:
-        for category in read_categories(path, format_ or None):
-            parents, note = ", ".join(category.parents), _shortened(category.note)
-            yield category.id, parents, category.name, note
-    else:
-        yield from map(_shown, _records(path, format_, name))
-
-
-def _shown(record: Record) -> Cells:
-    """A document as a row of a preview."""
-    fields, labels = record.document.fields, ", ".join(islice(record.labels, 6))
-    texts = (text[: 4 * TEXT] for name, text in fields.items() if name != "title")
-    facts = ", ".join(f"{name}: {fact}" for name, fact in record.meta.items())
-    body = _shortened(" ".join(texts))
-    return record.id, record.document.title, body, labels, _shortened(facts)
-
-
-def _shortened(text: str) -> str:
-    return shorten(text, TEXT, placeholder=" …")

@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from classmark.arrays import rows_from
 from classmark.preferences.labels import labels_from
-from classmark.problems import Mistake, TooLittleMemory, worded
+from classmark.problems import Mistake, TooLittleMemory, refusal, worded
 from classmark.progress import spreader
 from classmark.rankers.auto import AUTO, PAPER
+from classmark.rankers.ensemble import EnsembleRanker
+from classmark.rankers.linear import LogLinearRanker
 from classmark.rankers.meaning_weight import settled, weigh_meaning
-from classmark.rankers.text_ranker import TextRanker, learner
+from classmark.rankers.text_ranker import TextRanker
 from classmark.solvers.preference import THRESHOLDS
 from classmark.solvers.preference_live import LIVE
 from classmark.taxonomy.tree import ACTIVE, Category, taxonomy_of
-from classmark.validation import byte_size
+from classmark.validation import byte_size, bytes_text
 from classmark.workbench.learning.lessons import (
     TreeLayers,
     spoken_of,
@@ -26,11 +28,17 @@ from classmark.workbench.learning.lessons import (
     teaches,
 )
 from classmark.workbench.learning.models import TopDownTextRanker
-from classmark.workbench.settings import (
-    MMP_LOSSES,
-    LearningSettings,
-    MeaningSettings,
+from classmark.workbench.learning.unfitted import (
+    LEARNER,
+    TREE,
+    USUAL_PASSES,
+    members_of,
+    new_ranker,
+    preference_parameters,
+    require_members,
 )
+from classmark.workbench.meaning import description_of
+from classmark.workbench.settings import LearningSettings
 from classmark.workbench.store.log import JudgedRecord
 
 if TYPE_CHECKING:
@@ -47,15 +55,9 @@ PLAIN, FLAT, TOP_DOWN, PRUNED = "plain", "flat", "top-down", "pruned"
 STRATEGIES = ("auto", PLAIN, FLAT, TOP_DOWN, PRUNED)
 DESCENDING = (TOP_DOWN, PRUNED)
 NORMS = ("auto", "l2", "none")
-SOLVERS = ("lbfgs", "boosting")
-ROUNDED = 0.9995  # of a unit, from where three figures say the whole unit
-LEAST = 999.5  # bytes, below which they are counted
-LEARNER = "plm"  # the one whose start can be smoothed along the tree
-USUAL_C = {"plm": 0.1, "loglinear": 30.0}
-USUAL_PASSES = {"mmp": 5, "perceptron": 1}
+SOLVERS = ("auto", "dual", "lbfgs", "boosting")
 NODE_C = {"svm": 1.0, "logistic": 100.0, "naive-bayes": 10.0}
-PRECISION = 1e-2  # relative duality gap
-CENTER = LearningSettings().center
+GUIDES = 0.75  # complexity ratio above which a tree is not used unless asked for
 
 
 class Size(NamedTuple):
@@ -93,9 +95,13 @@ class Strategy:
     def require_no(self, thresholds: str | None) -> None:
         """Refuse thresholds where documents go down the tree."""
         if thresholds and self.descends:
-            raise Mistake(
-                f"strategy {self.name} ({self.why}) learns no thresholds: use "
-                f"{worded('--thresholds')} none, or more {worded('--memory')}"
+            raise refusal(
+                "strategy %(name)s (%(why)s) learns no thresholds: use "
+                "%(remedy)s none, or more %(remedy2)s",
+                name=self.name,
+                why=self.why,
+                remedy=worded("--thresholds"),
+                remedy2=worded("--memory"),
             )
 
 
@@ -104,7 +110,8 @@ def choose(learning: LearningSettings, tree: Taxonomy, size: Size) -> Strategy:
 
     tree : as classifiers are built on it, with leaves for inner categories in use.
     "auto": flat where a vector for every category fits the memory, else top-down over
-    the pruned tree; plain where there is no tree, or for learners that know none.
+    the pruned tree; plain where there is no tree, or one that parts hardly any of the
+    categories (one root above all, a few strays), or for learners that know none.
     """
     from classmark.hierarchies.places import complexity_ratio, places_of
 
@@ -126,8 +133,8 @@ def choose(learning: LearningSettings, tree: Taxonomy, size: Size) -> Strategy:
             "has layers of the tree" if learning.layers else "does not look at a tree"
         )
         name, why = PLAIN, f"the learner {learning.learner} {looks}"
-    elif ratio is None:
-        name, why = PLAIN, "the categories have no tree"
+    elif learning.device == "gpu" or ratio is None or ratio > GUIDES:
+        name, why, ratio = PLAIN, _why_no_tree(learning, ratio), None
     elif (fits := size.flat <= memory) or learning.layers:
         reason = "it fits the memory" if fits else "layers are of all categories"
         name, why = FLAT, f"{reason}: {need}"
@@ -136,12 +143,27 @@ def choose(learning: LearningSettings, tree: Taxonomy, size: Size) -> Strategy:
     return Strategy(name, why, size, ratio)
 
 
+def _why_no_tree(learning: LearningSettings, ratio: float | None) -> str:
+    """Why no tree is used: by what trains, or by its complexity ratio."""
+    if learning.device == "gpu":
+        return "a graphics card learns all categories at once"
+    if ratio is None:
+        return "the categories have no tree"
+    return (
+        "the tree hardly parts the categories: its decisions are as complex as "
+        f"{ratio:.3g} of a flat one's ({GUIDES:g} or less for a tree that does)"
+    )
+
+
 def _require_tree(who: str, tree: Taxonomy, others: str) -> None:
     """Refuse what needs a tree where there is none; others : what does without."""
     if not has_tree(tree):
-        raise Mistake(
-            f"{who} needs a tree of categories, and there is none: bring one in "
-            f"{worded('with classmark taxonomy import FILE')}, or use {others}"
+        raise refusal(
+            "%(who)s needs a tree of categories, and there is none: bring one in "
+            "%(remedy)s, or use %(others)s",
+            who=who,
+            remedy=worded("with classmark taxonomy import FILE"),
+            others=others,
         )
 
 
@@ -153,17 +175,37 @@ def require(learning: LearningSettings) -> None:
     require_policy(learning.policy)
     choices: dict[str, Any] = {"strategy": STRATEGIES, "base": BASES, "norm": NORMS}
     choices |= {"solver": SOLVERS, "thresholds": ("none", *THRESHOLDS)}
+    choices["device"] = ("cpu", "gpu")
     for name, values in choices.items():
         if (value := getattr(learning, name)) not in values:
-            raise Mistake(f"{name} {value!r} is not known: use {', '.join(values)}")
+            raise refusal(
+                "%(name)s %(value)r is not known: use %(values)s",
+                name=name,
+                value=value,
+                values=", ".join(values),
+            )
     byte_size(learning.memory)
+    if learning.device == "gpu" and (
+        learning.learner != LEARNER or learning.strategy in (FLAT, *DESCENDING)
+    ):
+        raise refusal(
+            "device gpu goes with the learner %(learner)s and the strategy auto "
+            "or plain: use these, or %(remedy)s cpu",
+            learner=LEARNER,
+            remedy=worded("--device"),
+        )
     if problem := learning.problem:
         raise Mistake(problem)
+    require_members(learning)
     if learning.learner != LEARNER and learning.strategy in (FLAT, *DESCENDING):
-        raise Mistake(
-            f"strategy {learning.strategy} goes with the learner {LEARNER}, not with "
-            f"{learning.learner}: {worded('leave --learner out')}, or use "
-            f"{worded('--strategy')} plain"
+        raise refusal(
+            "strategy %(strategy)s goes with the learner %(learner)s, not with "
+            "%(learner2)s: %(remedy)s, or use %(remedy2)s plain",
+            strategy=learning.strategy,
+            learner=LEARNER,
+            learner2=learning.learner,
+            remedy=worded("leave --learner out"),
+            remedy2=worded("--strategy"),
         )
 
 
@@ -172,6 +214,16 @@ def learns_live(settings: LearningSettings) -> bool:
     if settings.learner == LEARNER:
         return settings.loss in (AUTO, *LIVE)
     return settings.learner in USUAL_PASSES and not settings.vote
+
+
+def goes_on(settings: LearningSettings) -> bool:
+    """Whether a model so trained learns from every decision.
+
+    What naive Bayes says of the nodes is too sure for a few documents to count beside.
+    """
+    if settings.strategy in DESCENDING:
+        return settings.base != "naive-bayes"
+    return learns_live(settings) and not by_nodes(settings)
 
 
 def what_learns(settings: LearningSettings) -> str:
@@ -191,21 +243,6 @@ def by_nodes(settings: LearningSettings) -> bool:
 def has_tree(tree: Taxonomy) -> bool:
     """Whether anything stands between the top and a leaf."""
     return tree.depth > (1 if len(tree.roots) == 1 else 0)
-
-
-def bytes_text(size: float) -> str:
-    """A size in bytes as people read it.
-
-    >>> bytes_text(123_000_000_000), bytes_text(56)
-    ('123 GB', '56 bytes')
-    """
-    if size < LEAST:
-        return f"{size:.0f} byte" + ("" if round(size) == 1 else "s")
-    for unit, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB")):
-        if size >= unit * ROUNDED:
-            figures = ",.0f" if size >= 100 * unit else ".3g"
-            return f"{size / unit:{figures}} {name}"
-    return f"{size / 1e3:.3g} kB"
 
 
 def labelled(project: Project) -> list[JudgedRecord]:
@@ -277,12 +314,24 @@ def collected(
 class TrainingTask:
     """Texts and their labels, the tree of all categories, and what is said of each.
 
-    descriptions : node → its name, scope note and other names, as one text.
+    descriptions : node → its name, scope note and other names, as one text;  names :
+    node → what it is called, its name first.
     """
 
     collection: LabelledTexts
     tree: Taxonomy
     descriptions: Mapping[str, str]
+    names: Mapping[str, Sequence[str]]
+
+    def names_for(self, learning: LearningSettings, strategy: Strategy) -> list[Any]:
+        """What each category is called, where that is to count; else nothing."""
+        nodes = by_nodes(replace(learning, strategy=strategy.name))
+        usual = not nodes and not learning.learned_thresholds
+        wanted = {"yes": True, "auto": usual}.get(learning.names, False)
+        if not wanted or strategy.descends:
+            return []
+        names = [self.names.get(node, ()) for node in self.collection.categories]
+        return names if any(names) else []
 
 
 class FittedModel(NamedTuple):
@@ -295,18 +344,9 @@ class FittedModel(NamedTuple):
 
 def task_of(collection: LabelledTexts, categories: Sequence[Category]) -> TrainingTask:
     """Put texts and categories together."""
-    descriptions = {c.id: described(c) for c in categories}
-    return TrainingTask(collection, taxonomy_of(categories), descriptions)
-
-
-def described(category: Category) -> str:
-    r"""Name, scope note and other names of a category, one below the other.
-
-    >>> described(Category("q.bee", "Bees", synonyms=("apiculture",)))
-    'Bees\napiculture'
-    """
-    parts = (category.label, category.note, *category.synonyms)
-    return "\n".join(part for part in parts if part)
+    descriptions = {c.id: description_of(c) for c in categories}
+    names = {c.id: c.names for c in categories}
+    return TrainingTask(collection, taxonomy_of(categories), descriptions, names)
 
 
 def fit(
@@ -378,9 +418,10 @@ def _weighted(
     words = X[:, : vectorizer.meaning_columns.start]
     terms = select_features(words, Y, per_label, of="positive")
     if not len(terms):
-        raise Mistake(
-            "no word speaks for any category: label documents first, or use "
-            f"{worded('--select-features')} 0"
+        raise refusal(
+            "no word is typical of any category: label documents first, or "
+            "use %(remedy)s 0",
+            remedy=worded("--select-features"),
         )
     return vectorizer.keep(terms).transform(texts)
 
@@ -422,7 +463,6 @@ def ranker_for(
 ) -> LinearRanker:
     """An unfitted ranker by the strategy; ``vectorizer`` is fitted."""
     from classmark.hierarchies.flat import NodeRanker
-    from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
     from classmark.hierarchies.top_down import TopDownRanker
 
     names = list(task.collection.categories)
@@ -442,30 +482,65 @@ def ranker_for(
         others = f"{worded('--base')} svm or {worded('--strategy')} top-down"
         _require_room(f"flat with the base {learning.base}", need, learning, others)
         return NodeRanker(learning.base, price)
-    if strategy.name != FLAT or strategy.complexity_ratio is None:
-        ranker = new_ranker(learning)
-        need = strategy.size._replace(item=ranker.weight_bytes).flat
-        others = f"{worded('--learner')} plm or rocchio"
-        _require_room(f"the learner {learning.learner}", need, learning, others)
+    if strategy.name == FLAT and strategy.complexity_ratio is not None:
+        return _tree_ranker(learning, task, vectorizer)
+    ranker = new_ranker(learning)
+    if isinstance(ranker, EnsembleRanker):
+        members = members_of(learning)
+        ranker.rankers = [
+            _tree_ranker(each, task, vectorizer)
+            if name == TREE
+            else _with_solver(new_ranker(each), task)
+            for name, each in members.items()
+        ]
+    ranker = _with_solver(ranker, task)
+    need = strategy.size._replace(item=ranker.weight_bytes).flat
+    others = f"{worded('--learner')} plm or rocchio"
+    _require_room(f"the learner {learning.learner}", need, learning, others)
+    return ranker
+
+
+def _with_solver(ranker: LinearRanker, task: TrainingTask) -> LinearRanker:
+    """A log-linear ranker that leaves its solver open, with the quick one if it can.
+
+    That takes labels without grades, preferences or layers, and the loss "dom".
+    """
+    if not isinstance(ranker, LogLinearRanker) or ranker.solver != AUTO:
         return ranker
+    able = task.collection.graphs is None and ranker.loss == PAPER.loss
+    return ranker.set_params(solver="dual" if able else "lbfgs")
+
+
+def _tree_ranker(
+    learning: LearningSettings, task: TrainingTask, vectorizer: Vectorizer
+) -> LinearRanker:
+    """The ranker whose start is smoothed along the tree, and by what is said in it."""
+    from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
+
     texts = [task.descriptions.get(node, "") for node in task.tree]
-    is_set = bool(learning.C) or learning.center != CENTER
+    params = preference_parameters(learning)
+    del params["device"]  # a card learns without the tree
+    params["center"] = params["center"] or 0.0
     return TaxonomyRanker(
         task.tree,
-        names,
+        list(task.collection.categories),
         descriptions=_described_rows(vectorizer, texts),
-        C=learning.C or None,
-        center=learning.center if is_set else None,
-        loss=learning.loss,
-        tol=PRECISION,
-        memory=learning.memory,
-        thresholds=learning.learned_thresholds,
+        **params,
     )
 
 
 def _described_rows(vectorizer: Vectorizer, texts: Sequence[str]) -> Csr:
-    """Rows of what is said of categories; users' own vectors have none of it."""
-    if not getattr(vectorizer.meaning, "imported", False):
+    """Rows of what is said of categories, whose vectors are stored as documents' are.
+
+    Users' own vectors have none of it.
+    """
+    from classmark.meaning.vector_file import VectorFile
+
+    source = vectorizer.meaning
+    if not getattr(source, "imported", False):
+        written = [text for text in texts if text.strip()]
+        if isinstance(source, VectorFile) and not source.has(written).all():
+            source.compute(written, wait=True)
         return vectorizer.transform(texts)
     words = copy(vectorizer)
     words.meaning = words.meaning_ = None
@@ -486,71 +561,6 @@ def _require_room(
         )
 
 
-def new_ranker(learning: LearningSettings) -> LinearRanker:
-    """An unfitted ranker as the settings describe it, whatever the tree."""
-    name, price = learning.learner, learning.C or USUAL_C.get(learning.learner)
-    parameters: dict[str, dict[str, Any]] = {
-        "plm": _preference_parameters(learning),
-        "loglinear": {
-            "loss": PAPER.loss if learning.loss == AUTO else learning.loss,
-            "C": price,
-            "solver": learning.solver,
-        },
-        "mmp": {"loss": int(learning.loss) if learning.loss in MMP_LOSSES else 1},
-    }
-    chosen = parameters.get(name, {})
-    if chosen.get("solver") == "boosting":  # which cannot minimise the l2 penalty
-        chosen |= {"C": learning.C or None}
-        chosen |= {"penalty": "natural"} if learning.C else {}
-    if name in USUAL_PASSES:
-        usual = chosen.get("loss") == 1 and not learning.vote
-        chosen |= {
-            "passes": learning.passes or USUAL_PASSES[name],
-            "average": {"yes": True, "no": False}.get(learning.average, usual),
-            "vote": learning.vote,
-        }
-    return learner(name, **chosen)
-
-
-def _preference_parameters(learning: LearningSettings) -> dict[str, Any]:
-    """Those of a ``PreferenceRanker``: what the settings leave open, it chooses."""
-    chooses = not learning.C and learning.loss != "svm"
-    is_open = chooses and learning.center == CENTER
-    return {
-        "loss": learning.loss,
-        "C": None if chooses else learning.C or USUAL_C[LEARNER],
-        "center": AUTO if is_open else learning.center or None,
-        "prior": learning.prior or (AUTO if chooses else None),
-        "noise": learning.noise or (AUTO if chooses else None),
-        "tol": PRECISION,
-        "memory": learning.memory,
-        "thresholds": learning.learned_thresholds,
-    }
-
-
-def new_vectorizer(
-    project: Project,
-    settings: LearningSettings | None = None,
-    meaning: MeaningSettings | None = None,
-) -> Vectorizer:
-    """An unfitted vectorizer as these settings describe it, or the project's."""
-    from classmark.weighting.vectorizer import Vectorizer
-
-    learning = settings or project.settings.learning
-    meaning = meaning or project.settings.meaning
-    return Vectorizer(
-        meaning=project.meaning(meaning),
-        meaning_weight=meaning.weight or AUTO,
-        analyzer=project.settings.text.analyzer,
-        weighting=learning.weighting,
-        norm=learning.scaled,
-        min_df=learning.min_df,
-        slope=learning.slope,
-        characters=learning.characters,
-        first_line=max(1, learning.first_line),
-    )
-
-
 def selected(X: Any, labels: Any, ranker: LinearRanker) -> LinearRanker:
     """The same ranker with the C that cross-validation prefers."""
     from classmark.evaluation.evaluate import select_cost
@@ -558,10 +568,9 @@ def selected(X: Any, labels: Any, ranker: LinearRanker) -> LinearRanker:
     from classmark.rankers.preference import PreferenceRanker
 
     if not isinstance(ranker, PreferenceRanker | TaxonomyRanker):
-        raise Mistake(
-            "--select chooses the C of the learner plm: add --learner plm, and no "
-            "strategy but flat or plain"
+        raise refusal(
+            "--select chooses the C of the learner plm: add --learner plm, and "
+            "no strategy but flat or plain"
         )
-    if isinstance(ranker, PreferenceRanker):
-        ranker = settled(ranker, rows_from(X), labels)
+    ranker = settled(ranker, rows_from(X), labels)
     return ranker.set_params(C=select_cost(ranker, X, labels).C)

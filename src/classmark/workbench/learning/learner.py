@@ -13,36 +13,39 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, suppress
 from copy import copy
 from dataclasses import asdict, dataclass, field, replace
-from math import inf
 from threading import RLock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import numpy as np
 
+from classmark.hierarchies.top_down import TopDownRanker
+from classmark.hierarchies.top_down_live import TREE_C, LiveTopDownRanker, TreeCenter
 from classmark.problems import Mistake, worded
 from classmark.progress import track
 from classmark.rankers.linear import LiveRanker
-from classmark.rankers.preference import PreferenceRanker
-from classmark.rankers.text_ranker import (
+from classmark.rankers.live_text_ranker import (
     LIVE_FORMAT,
     VERSION,
     LiveTextRanker,
-    TextRanker,
     live_facts,
 )
+from classmark.rankers.online import RankerBeside
+from classmark.rankers.preference import PreferenceRanker
+from classmark.rankers.text_ranker import TextRanker
+from classmark.solvers.preference_beside import SparseCenter
 from classmark.storage import SavedFolder, open_folder, sync_folder
 from classmark.taxonomy.tree import ACTIVE
 from classmark.weighting.live import LiveVectorizer
-from classmark.workbench.learning import fit, lessons
+from classmark.workbench.learning import fit, lessons, unfitted
 from classmark.workbench.learning.models import (
     base_of,
+    ranker_beside,
     saved_live,
     settings_from_nothing,
     vectors_of_saved,
 )
 from classmark.workbench.results import Learned
-from classmark.workbench.settings import LearningSettings, MeaningSettings, with_loss
 from classmark.workbench.store.log import LogReplay
 
 if TYPE_CHECKING:
@@ -58,8 +61,6 @@ KEPT = 2
 LEFT = 24 * 3600.0  # seconds after which nobody goes on with what was begun
 AT_ONCE = 64  # re-visits while nobody may ask
 BUDGET = 0.010  # seconds of re-visits after a decision
-USUAL_C = 3.0  # from nothing, without a center
-TRAINED = "trained"  # the event
 WORTH = 10.0  # a checkpoint is made when so many times its cost was spent since
 CHECKPOINTS = 4  # in memory, the oldest and the newest
 SETS = ("without", "skipped", "used")  # of numbers, among the facts
@@ -171,13 +172,24 @@ class LiveLearner:
         self._replaced: set[str] = set()
         self._layers: lessons.TreeLayers | None = None
         self._columns: dict[str, int] = {}
+        self._above: set[int] = set()  # the numbers of those with others below them
         self._know_categories()
 
     @classmethod
-    def opened(cls, project: Project, saved: SavedFolder, folder: str) -> LiveLearner:
-        """A saved ranker; folder : the name of its generation."""
+    def opened(
+        cls,
+        project: Project,
+        saved: SavedFolder,
+        folder: str,
+        beside: RankerBeside | None = None,
+    ) -> LiveLearner:
+        """A saved ranker; folder : the name of its generation.
+
+        beside : what learns beside the model it began with, if that is open already.
+        """
         vectors = vectors_of_saved(project, saved.settings["facts"])
-        ranker, described = LiveTextRanker.from_arrays(saved, vectors)
+        beside = beside or ranker_beside(project, saved)
+        ranker, described = LiveTextRanker.from_arrays(saved, vectors, beside)
         facts = LiveFacts.from_json(described, folder)
         moment = LogReplay(project.store.log(), facts.upto, facts.skips, by_number=True)
         return cls(project, ranker, moment, facts)
@@ -246,20 +258,26 @@ class LiveLearner:
         for saved in reversed(self.checkpoints or []):
             facts = LiveFacts.from_json(saved.settings["facts"], self.facts.origin)
             if facts.upto < first and facts.holds_with(undone):
-                return LiveLearner.opened(self.project, saved, self.facts.origin)
+                origin = self.facts.origin
+                return LiveLearner.opened(self.project, saved, origin, self._beside())
         lives = self.project.lives
         for number in reversed(lives.numbers()):
             folder = lives.folder / f"{number:06d}"
             facts = LiveFacts.from_json(live_facts(folder), folder.name)
             same = (facts.base, facts.start) == (self.base, self.facts.start)
             if same and facts.upto < first and facts.holds_with(undone):
-                return opened_learner(self.project, folder)
+                return opened_learner(self.project, folder, self._beside())
         if self.base or (learner := from_nothing(self.project)) is None:
             raise LostOrigin(
                 f"model {self.base} cannot unlearn act {first}, because the live "
                 f"ranker it began with is not there: {worded('run classmark rebuild')}"
             )
         return learner
+
+    def _beside(self) -> RankerBeside | None:
+        """What may learn anew beside the same model; None where it is beside none."""
+        ranker = self.ranker.ranker
+        return ranker.fresh() if isinstance(ranker, RankerBeside) else None
 
     def _become(self, other: LiveLearner) -> None:
         """Be as another learner of the same project is."""
@@ -368,6 +386,20 @@ class LiveLearner:
             apart += fit.part_of(record) == fit.TEST
         return count, apart
 
+    def complete(self, trained: set[str]) -> None:
+        """Teach again the documents of a model whose lessons name other categories too.
+
+        trained : those that the model knows. The others had no document: a lesson that
+        says which of them it does not compare, or lists its edges, lacked them.
+        """
+        if len(trained) == len(self.ranker.categories):
+            return
+        listed = self.ranker.dual.listed
+        for id_, handle in list(self.ranker.handles.items()):
+            record = self.moment.judged(self.project.store.record(id_, ever=True))
+            if handle in listed or not record.unsure <= trained:
+                self._learn_one(record)
+
     def _learn_one(self, record: JudgedRecord) -> bool:
         """Teach a document's lesson; False: there is none, and there was none."""
         id_, is_apart = record.id, fit.part_of(record) == fit.TEST
@@ -375,8 +407,11 @@ class LiveLearner:
             self.ranker.move([id_], self._label(old), self._label(new))
         spoken = {int(name) for name in lessons.spoken_of(record)}
         if not is_apart and not spoken <= self.facts.used:
-            self.facts.used |= spoken
-            self._show()
+            first = spoken - self.facts.used
+            self.facts.used |= first
+            self._layers = None
+            if first & self._above:
+                self._show()
         text, taught, changed = self.project.text_of(record), None, False
         if not is_apart:
             taught = self._lesson(record)
@@ -428,7 +463,8 @@ class LiveLearner:
         """Rank the active leaves, and what documents were ever put in."""
         rows = {n: row for n, row in self.moment.rows.items() if row["stands"]}
         self._layers = None
-        above = {p for row in rows.values() for p in json.loads(row["parents"])}
+        parents = {row["parents"] for row in rows.values()}
+        self._above = {p for text in parents for p in json.loads(text)}
         self._columns = {key: label for label, key in enumerate(self.ranker.categories)}
         self.labels = {
             rows[int(key)]["id"] if int(key) in rows else f"\0{key}": label
@@ -438,7 +474,7 @@ class LiveLearner:
             self._columns[str(number)]
             for number, row in rows.items()
             if row["status"] == ACTIVE
-            and (number not in above or number in self.facts.used)
+            and (number not in self._above or number in self.facts.used)
         )
 
     def _label(self, number: int) -> int:
@@ -459,10 +495,12 @@ def open_learner(project: Project) -> LiveLearner | None:
         return None if base_of(project) else from_nothing(project)
 
 
-def opened_learner(project: Project, folder: Path) -> LiveLearner:
-    """The live ranker of a generation."""
+def opened_learner(
+    project: Project, folder: Path, beside: RankerBeside | None = None
+) -> LiveLearner:
+    """The live ranker of a generation; beside : as of ``LiveLearner.opened``."""
     saved = open_folder(folder, LIVE_FORMAT, VERSION)
-    return LiveLearner.opened(project, saved, folder.name)
+    return LiveLearner.opened(project, saved, folder.name, beside)
 
 
 def from_nothing(project: Project) -> LiveLearner | None:
@@ -480,11 +518,11 @@ def from_nothing(project: Project) -> LiveLearner | None:
         meaning=project.meaning(),
         meaning_weight=project.settings.meaning.weight or None,
     )
-    ranker: Any = fit.new_ranker(learning)
-    if learning.learner == fit.LEARNER:
+    ranker: Any = unfitted.new_ranker(learning)
+    if learning.learner == unfitted.LEARNER:
         ranker = PreferenceRanker(
             learning.loss,
-            learning.C or USUAL_C,
+            learning.C or None,  # then as from nothing anywhere
             time_budget=BUDGET,
             thresholds=learning.learned_thresholds,
         )
@@ -505,62 +543,37 @@ def from_model(
 
     without : the acts up to that moment that the model never saw.
     """
-    ranker = fitted.model.ranker.simple
-    if not isinstance(ranker, LiveRanker) or not ranker.can_go_on:
+    ranker = _to_go_on(fitted)
+    if ranker is None:
         return None
     number = moment.numbers()
-    records = map(moment.judged, project.store.records())
+    records = map(moment.judged, project.store.records(ever=True))
     used = {number[name] for record in records for name in lessons.spoken_of(record)}
-    if isinstance(ranker, PreferenceRanker):
+    if isinstance(ranker, PreferenceRanker | RankerBeside):
         ranker.set_params(time_budget=BUDGET)
-    live = LiveTextRanker.start(fitted.model, fitted.ids)
+    live = LiveTextRanker.start(fitted.model, fitted.ids, ranker)
     live.categories[:] = [str(number[name]) for name in live.categories]
     facts = LiveFacts(base, asdict(fitted.settings), moment.upto, set(without))
     facts.used, facts.meaning = used, fitted.meaning.remembered.get("meaning", {})
     log = project.store.log()
     by_number = LogReplay(log, moment.upto, facts.skips, by_number=True)
-    return LiveLearner(project, live, by_number, facts)
+    trained = set(live.categories)
+    learner = LiveLearner(project, live, by_number, facts)
+    learner.complete(trained)
+    return learner
 
 
-class Training(NamedTuple):
-    """How a model was trained, as the log tells; what it does not tell is None.
-
-    upto : the last act it was trained on;  how : its settings, what was chosen written
-    out;  asked, select : the settings as they were given, and whether C was to be
-    chosen;  without : acts up to ``upto`` that it was trained without, because they
-    were undone later;  seconds : how long it took;  meaning : its source of vectors.
-    """
-
-    upto: int | None = None
-    how: LearningSettings | None = None
-    asked: LearningSettings | None = None
-    select: bool = False
-    without: frozenset[int] = frozenset()
-    seconds: float = inf
-    meaning: MeaningSettings = MeaningSettings()
-
-    def is_outdated(self, store: Store) -> bool:
-        """Whether other acts that it was trained on, or without, hold now."""
-        return self.upto is not None and store.undone_since(self.upto) != self.without
-
-
-def training_of(project: Project, base: str) -> Training:
-    """How a model was trained; of a model that is none, nothing."""
-    facts = project.store.last_event(TRAINED, model=base) if base else {}
-    how, asked = (_settings(facts.get(name)) for name in ("settings", "asked"))
-    return Training(
-        facts.get("upto"),
-        how,
-        asked or how,
-        facts.get("select", False),
-        frozenset(facts.get("without", ())),
-        facts.get("seconds", inf),
-        MeaningSettings(**facts.get("meaning", {})),
-    )
-
-
-def _settings(values: dict[str, Any] | None) -> LearningSettings | None:
-    if not values:
+def _to_go_on(fitted: TrainedModel) -> LiveRanker | None:
+    """What learns on from a model: its ranker, or one beside what it has learned."""
+    ranker, count = fitted.model.ranker.simple, len(fitted.ids)
+    if not fit.goes_on(fitted.settings):
         return None
-    # the first models were trained before there were strategies
-    return LearningSettings(**{"strategy": fit.PLAIN} | with_loss(values))
+    if isinstance(ranker, TopDownRanker):
+        return LiveTopDownRanker(TREE_C).go_on_from(TreeCenter(ranker), count)
+    if not isinstance(ranker, LiveRanker):
+        return None
+    if isinstance(ranker, PreferenceRanker) and ranker.store_ == "sparse":
+        weights: Any = ranker.weights_
+        center = SparseCenter(weights, ranker.thresholds_)
+        return RankerBeside(ranker.kept_as[1]["C"]).go_on_from(center, count)
+    return ranker if ranker.can_go_on else None

@@ -10,7 +10,7 @@ import numpy as np
 
 from classmark.formats.records import THRESHOLD
 from classmark.preferences.graph import Edge, PreferenceGraph, amended, with_threshold
-from classmark.problems import Mistake
+from classmark.problems import refusal
 from classmark.taxonomy.tree import Dummy, Taxonomy
 from classmark.workbench.store.log import JudgedRecord
 
@@ -95,14 +95,22 @@ def lesson(
     [(0, 2), (1, 0), (1, 2)]
     """
     if grades not in GRADES:
-        raise Mistake(f"grades is {grades!r}: use {' or '.join(GRADES)}")
+        raise refusal(
+            "grades is %(grades)r: use %(grades2)s",
+            grades=grades,
+            grades2=" or ".join(GRADES),
+        )
     if not teaches(record, graphs=graphs):
         return None
     if not graphs:
         return sorted(number[name] for name in record.labels)
-    item = {THRESHOLD: len(number)} | dict(number)
+
+    def item(name: str) -> int:
+        is_category = name != THRESHOLD or name in number
+        return number[name] if is_category else len(number)
+
     preferred = record.preferences.items()
-    edges: dict[Edge, float] = {(item[u], item[v]): w for (u, v), w in preferred}
+    edges: dict[Edge, float] = {(item(u), item(v)): w for (u, v), w in preferred}
     if not record.labels:
         listed = [(len(number), number[name]) for name in sorted(record.rejected)]
         graph = PreferenceGraph(len(number), listed, thresholds=bool(listed))

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from classmark.arrays import Floats
-from classmark.problems import Mistake, worded
-from classmark.rankers.text_ranker import (
-    Suggestion,
-    TextRanker,
-    load_kernels,
-)
+from classmark.problems import DamagedFolder, Mistake, worded
+from classmark.rankers.linear import Standing
+from classmark.rankers.live_text_ranker import load_kernels
+from classmark.rankers.text_ranker import Suggestion, TextRanker
+from classmark.storage import Unchecked, unchecked
 from classmark.validation import byte_size
 from classmark.workbench.learning import fit
 from classmark.workbench.learning.learner import (
@@ -23,9 +24,9 @@ from classmark.workbench.learning.learner import (
     Overtaken,
     Writing,
     open_learner,
-    training_of,
 )
-from classmark.workbench.learning.models import base_of, trained_model, with_votes
+from classmark.workbench.learning.models import base_of, trained_model, with_beside
+from classmark.workbench.learning.trained import training_of
 from classmark.workbench.results import Learned, Logged
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from classmark.workbench.project import Project
 
 
+LOG = logging.getLogger(__name__)
 SAVED_AFTER = 50  # acts
 SAVED_EVERY = 20.0  # seconds, at least, between two savings while acts come fast
 QUICK = 60.0  # seconds of a training that is done again without being asked for
@@ -54,7 +56,7 @@ class SharedTextRanker(TextRanker):
         with self.lock:
             if self._labels is not self.learner.labels:
                 self._labels = self.learner.labels
-                model = with_votes(self.learner.project, self.learner.model())
+                model = with_beside(self.learner.project, self.learner.model())
                 super().__init__(model.vectorizer, model.ranker, model.categories)
                 self.calibrator = model.calibrator
 
@@ -67,6 +69,11 @@ class SharedTextRanker(TextRanker):
         """Scores of all categories, shape (texts, categories)."""
         with held(self):
             return super().scores(texts)
+
+    def standings(self, text: str, ids: Iterable[str]) -> dict[str, Standing | None]:
+        """Where some categories stand for a text; None for those not ranked."""
+        with held(self):
+            return super().standings(text, ids)
 
 
 @contextmanager
@@ -86,17 +93,29 @@ class Service:
     project : an open project of its own;  writing : makes a short transaction of it,
     where others write beside it;  base : the trained model in service;  learner : None
     where nothing is learned before the next training. Only one thread calls ``open``,
-    ``learn`` and ``save``.
+    ``learn`` and ``save``. Beside others, large files of a model that only ranks are
+    compared with their checksums after it is in service (``checked``); damage withdraws
+    it.
     """
 
     def __init__(self, project: Project, writing: Writing | None = None) -> None:
         self.project, self._writing = project, writing
         self.base = ""
         self.learner: LiveLearner | None = None
-        self.model: TextRanker | None = None
+        self._model: TextRanker | None = None
+        self.checked: set[Unchecked] = set()
+        self._damaged: dict[Unchecked, str] = {}
+        self._damage = ""
         self.saved = -1
         self._saved_at = -SAVED_EVERY
         self._live: Path | None = None
+
+    @property
+    def model(self) -> TextRanker | None:
+        """What is asked now; None: nothing learned yet. A damaged one is refused."""
+        if self._damage:
+            raise DamagedFolder(self._damage)
+        return self._model
 
     @property
     def upto(self) -> int:
@@ -118,14 +137,25 @@ class Service:
     def warm(self) -> None:
         """Load what learns and ranks, so that nobody has to wait for it later."""
         load_kernels()
+        if self.learner is not None and self.learner.has_learned:
+            with self.learner.lock:
+                self.learner.ranker.dual.reserve()
+                self.learner.ranker.ranker.show_stream()
         if self.model is not None:
             self.model.suggest("", 1)  # blank: no source of vectors is asked
 
     def is_outdated(self) -> bool:
-        """Whether another model is in service, or can be learned from only now."""
+        """Whether another model is in service, or can be learned from only now.
+
+        Without a model, whether the settings name another source of vectors: the one of
+        before is sent no text any more.
+        """
         if base_of(self.project) != self.base:
             return True
-        return self.learner is None and self.project.lives.current() != self._live
+        if self.learner is None:
+            return self.project.lives.current() != self._live
+        source = self.project.settings.meaning.remembered.get("meaning", {})
+        return not self.base and self.learner.facts.meaning != source
 
     def _is_too_much(self, learner: LiveLearner) -> bool:
         """Whether one that begins with nothing has more before it than it can hold."""
@@ -140,15 +170,43 @@ class Service:
 
     def _show(self) -> None:
         """Let the learner be asked, once it has learned something."""
-        model, learner = self.model, self.learner
+        model, learner = self._model, self.learner
+        files: list[Unchecked] = []
         if learner is None:
-            self.model = trained_model(self.project)
+            self._model, files = self._trained()
         elif not learner.has_learned:
-            self.model = None
+            self._model = None
         elif isinstance(model, SharedTextRanker) and model.learner is learner:
             model.settle()
         else:
-            self.model = SharedTextRanker(learner)
+            self._model = SharedTextRanker(learner)
+        self._damage = next(filter(None, map(self._damaged.get, files)), "")
+        if to_check := [file for file in files if file not in self.checked]:
+            Thread(
+                target=self._check, args=(self._model, to_check), daemon=True
+            ).start()
+
+    def _trained(self) -> tuple[TextRanker | None, list[Unchecked]]:
+        """The model last trained; beside others, the files that are checked soon."""
+        if self._writing is None:
+            return trained_model(self.project), []
+        with unchecked() as files:
+            return trained_model(self.project), files
+
+    def _check(self, model: TextRanker | None, files: list[Unchecked]) -> None:
+        """Compare files with their checksums; damage withdraws the model, told once."""
+        for file in files:
+            try:
+                file.check()
+            except FileNotFoundError:  # a newer one is in service by now
+                continue
+            except (DamagedFolder, OSError) as problem:
+                LOG.warning("the model is withdrawn: %s", problem)
+                self._damaged[file] = str(problem)
+                if self._model is model:
+                    self._damage = str(problem)
+                return
+            self.checked.add(file)
 
     def look_again(self) -> None:
         """Know the categories of today; for a model that only training changes."""
@@ -156,21 +214,26 @@ class Service:
             self._show()
 
     def learn(self) -> Learned | None:
-        """Learn what was decided since; None where that needs a training."""
-        if self.learner is None:
+        """Learn what was decided since; None where that needs a training.
+
+        One process at a time learns and says with how many re-visits; the others learn
+        the same after it. Who could not wait, and is overtaken, begins anew.
+        """
+        learned = None
+        while learned is None and self.learner is not None:
+            with self.project.store.engine.learning():
+                try:
+                    learned = self.learner.catch_up()
+                except Overtaken:
+                    self.open()
+                except LostOrigin:
+                    self.learner = None
+                    self._show()
+                except BaseException:
+                    self.open()  # it has come to no moment of the log
+                    raise
+        if learned is None:
             return None
-        try:
-            learned = self.learner.catch_up()
-        except Overtaken:
-            self.open()
-            return self.learn()
-        except LostOrigin:
-            self.learner = None
-            self._show()
-            return None
-        except BaseException:
-            self.open()  # it has come to no moment of the log
-            raise
         self._show()
         rested = time.monotonic() - self._saved_at >= SAVED_EVERY
         if rested and self.upto - self.saved >= SAVED_AFTER:
@@ -252,12 +315,7 @@ def _why_later(project: Project) -> str:
         name = fit.what_learns(learning)
         return f"not learned yet: {name} learns from all at once, {at_once}"
     how = training_of(project, base).how
-    if how and how.strategy in fit.DESCENDING:
-        return (
-            f"kept in the log, not learned yet: model {base} goes down the tree "
-            f"({how.strategy}), and learns {worded('with the next classmark train')}"
-        )
-    if how and fit.learns_live(how) and not fit.by_nodes(how):
+    if how and fit.goes_on(how):
         remedy = worded("run classmark rebuild")
         return f"not learned yet: to go on from model {base}, {remedy}"
     until = worded("until the next classmark train")

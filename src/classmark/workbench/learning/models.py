@@ -5,24 +5,24 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Self
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from classmark.arrays import Floats
-from classmark.preferences.labels import labels_from
-from classmark.problems import Mistake, worded
-from classmark.rankers.calibration import Calibrator
-from classmark.rankers.linear import Evidence, LinearRanker
-from classmark.rankers.text_ranker import FORMAT as TEXT_RANKER
-from classmark.rankers.text_ranker import (
-    LEARNERS,
+from classmark.arrays import Bools, Floats, Ints, Rows
+from classmark.problems import refusal, worded
+from classmark.rankers.linear import Evidence, LinearRanker, Standing
+from classmark.rankers.live_text_ranker import (
+    LIVE_FORMAT,
     LiveTextRanker,
-    Suggestion,
-    TextRanker,
-    WordsBehind,
     live_facts,
 )
+from classmark.rankers.names import CategoryNames, NamedRanker
+from classmark.rankers.online import BESIDE, RankerBeside
+from classmark.rankers.text_ranker import FORMAT as TEXT_RANKER
+from classmark.rankers.text_ranker import LEARNERS, TextRanker, weights_in
+from classmark.solvers.preference_beside import SparseCenter
 from classmark.storage import (
     open_folder,
     save,
@@ -44,13 +44,15 @@ if TYPE_CHECKING:
     from classmark.meaning.vector_file import VectorFile
     from classmark.storage import Generations, SavedFolder
     from classmark.workbench.project import Project
-    from classmark.workbench.results import Revoted
+    from classmark.workbench.results import NamesTried, Revoted
     from classmark.workbench.store.store import Store
 
 
 FORMAT, VERSION = "classmark top-down text ranker", 1
 NODES, VOTES, PLACES, KNOWN = "nodes", "votes", "places", "known"
+NAMES = "names"
 PARTS = {  # folders in a model's folder → what their manifests say they are
+    NAMES: "classmark names",
     VOTES: "classmark votes",
     PLACES: "classmark places",
     KNOWN: "classmark categories",
@@ -58,57 +60,43 @@ PARTS = {  # folders in a model's folder → what their manifests say they are
 HowToPlace = tuple["BackOff", Callable[[str], str]]
 
 
-class PathCalibrator(Calibrator):
-    """Probabilities of paths down a tree, from the products of those at the nodes.
+BEST = 100  # categories of a document in ``BestScores``
 
-    One curve over their logarithms, which all documents share: no other category of the
-    document needs to be looked at. Categories that a fold had no documents of (−inf)
-    teach nothing.
+
+class BestScores(NamedTuple):
+    """The scores of each document's best categories, and which are right: (n, best).
+
+    −∞ where there are no more. Which pairs are listed depends on the scores alone, not
+    on what is right, so that what they teach of a score holds for all that are listed.
     """
 
-    def fit(self, scores: Any, Y: Any, *_: Any) -> Self:
-        """Learn from held-out scores, shape (n, k), and the labels of the documents."""
-        table = np.asarray(scores, np.float64)
-        right = labels_from(Y, *table.shape).to_scipy().toarray() > 0
-        can = table > -np.inf
-        super().fit(table[can][:, None], right[can][:, None].astype(np.float64))
-        self.decisions_ = len(table)
-        return self
+    scores: Floats
+    right: Bools
 
-    def standing(self, scores: Floats) -> Floats:
-        """The scores themselves."""
-        return scores
+    @classmethod
+    def of(cls, ranker: TopDownRanker, rows: Rows, labels: Rows) -> Self:
+        """Those of some documents."""
+        most = min(BEST, len(ranker.categories))
+        model = ranker.classifier_
+        leaves, scores = model.best_leaves(rows, most)
+        learned = (leaves >= 0) & (model.places_.sizes[leaves] > 0)
+        categories = np.where(learned, ranker.labels_[leaves], -1)
+        scores[categories < 0] = -np.inf
+        right = [np.isin(c, labels.row(i)[0]) for i, c in enumerate(categories)]
+        return cls(scores, np.array(right))
 
-    def _learned_offsets(self, *_: Any) -> tuple[Floats, Any]:
-        """None: a path's probability has the sizes of the nodes in it already."""
-        return np.zeros(0), 0.0
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self | None:
+        """Those of several folds together; None where there are none."""
+        if not parts:
+            return None
+        return cls(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
 
 class TopDownTextRanker(TextRanker):
     """A text ranker that goes down a tree, and reads the nodes it comes by only."""
 
     ranker: TopDownRanker
-    calibrated_by = PathCalibrator
-
-    @property
-    def n_ranked(self) -> int:
-        """How many categories are ranked: all it knows."""
-        return len(self.categories)
-
-    def suggest(self, text: str, k: int = 10, terms: int = 5) -> list[Suggestion]:
-        """The best categories for a text, each with its strongest terms."""
-        X = self.vectorizer.rows([text])
-        words = WordsBehind.of(text, self.vectorizer) if terms else None
-        best, suggestions = self.ranker.best(X, k), []
-        likely = self.probabilities(np.array([s for _, s in best]).reshape(-1, 1))
-        for rank, (category, score) in enumerate(best, start=1):
-            favour, against, parts = self._reasons(X, category, terms, words)
-            chance = None if likely is None else float(likely[rank - 1, 0])
-            name = self.categories[category]
-            suggestions.append(
-                Suggestion(name, rank, score, favour, against, chance, parts=parts)
-            )
-        return suggestions
 
     def save(self, folder: Path, facts: dict[str, Any] | None = None) -> None:
         """Write everything as a new folder, the nodes in a folder of their own."""
@@ -123,28 +111,60 @@ class TopDownTextRanker(TextRanker):
         cls, folder: Path, *_: Any, meaning: TextEncoder | None = None
     ) -> TextRanker:
         """Open a saved folder; its nodes stay on disk until they are come by."""
-        from classmark.hierarchies.top_down import TopDownClassifier, TopDownRanker
-
         saved = open_folder(folder, FORMAT, VERSION)
-        arrays, settings = saved.arrays, saved.settings
-        names = unpack_strings(arrays["categories"], arrays["categories_ends"])
-        classifier = TopDownClassifier.open(folder / NODES)
-        ranker = TopDownRanker(classifier.taxonomy, names, **settings["parameters"])
-        ranker.classifier_, ranker.pruned_ = classifier, settings["pruned"]
-        ranker.settle()
-        return cls.from_arrays(saved, Vectorizer, ranker, meaning)
+        return cls.from_arrays(saved, Vectorizer, _nodes_in(folder, saved), meaning)
+
+
+def _nodes_in(folder: Path, saved: SavedFolder) -> TopDownRanker:
+    """The ranker of a folder that ``TopDownTextRanker`` has saved."""
+    from classmark.hierarchies.top_down import TopDownClassifier, TopDownRanker
+
+    arrays, settings = saved.arrays, saved.settings
+    names = unpack_strings(arrays["categories"], arrays["categories_ends"])
+    classifier = TopDownClassifier.open(folder / NODES)
+    if (tree := classifier.taxonomy) is None:
+        raise TypeError("a model of nodes has a tree")
+    ranker = TopDownRanker(tree, names, **settings["parameters"])
+    ranker.classifier_, ranker.pruned_ = classifier, settings["pruned"]
+    ranker.settle()
+    return ranker
+
+
+def ranker_beside(project: Project, live: SavedFolder) -> RankerBeside | None:
+    """What a saved live ranker learned with, where that was beside a trained model."""
+    if live.settings.get("learner") != BESIDE:
+        return None
+    parameters = live.settings["parameters"]
+    folder = project.models.folder / live.settings["facts"]["base"]
+    if (folder / NODES).is_dir():
+        from classmark.hierarchies.top_down_live import LiveTopDownRanker, TreeCenter
+
+        nodes = _nodes_in(folder, open_folder(folder, FORMAT, VERSION))
+        return LiveTopDownRanker(**parameters).go_on_from(TreeCenter(nodes))
+    arrays = open_folder(folder, TEXT_RANKER, VERSION).arrays
+    center = SparseCenter(weights_in(arrays), arrays.get("thresholds"))
+    return RankerBeside(**parameters).go_on_from(center)
+
+
+def check_live(project: Project, folder: Path) -> None:
+    """Read every byte of a live ranker and compare it with its checksums."""
+    saved = open_folder(folder, LIVE_FORMAT, VERSION)
+    meaning = vectors_of_saved(project, saved.settings["facts"])
+    LiveTextRanker.from_arrays(saved, meaning, ranker_beside(project, saved))
 
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What was learned beside a model: where to stop on the way down, and votes.
+    """What was learned beside a model: where to stop on the way down, votes, names.
 
-    change : what the votes change of held-out documents.
+    change : what the votes change of held-out documents;  tried : what names add.
     """
 
     places: BackOff | None = None
     votes: Votes | None = None
     change: Revoted | None = None
+    names: CategoryNames | None = None
+    tried: NamesTried | None = None
 
 
 def save_model(
@@ -162,7 +182,8 @@ def save_model(
     new = models.folder / f".{folder.name}.new"
     shutil.rmtree(new, ignore_errors=True)
     model.save(new, facts)
-    for name, part in ((VOTES, beside.votes), (PLACES, beside.places)):
+    parts = ((VOTES, beside.votes), (PLACES, beside.places), (NAMES, beside.names))
+    for name, part in parts:
         if part is not None:
             arrays, how = part.to_arrays()
             settings = {"how": how, "columns": model.categories}
@@ -202,6 +223,14 @@ def vectors_in_service(project: Project) -> VectorFile | None:
     return None if folder is None else vectors_of_saved(project, model_facts(folder))
 
 
+def sources_in_service(project: Project) -> list[MeaningSettings]:
+    """The sources of vectors of the model in service and of the live ranker."""
+    model, live = project.models.current(), saved_live(project)
+    facts = [] if model is None else [model_facts(model)]
+    facts += [] if live is None else [live_facts(live)]
+    return [MeaningSettings(**how) for each in facts if (how := each.get("meaning"))]
+
+
 def check_model(project: Project, folder: Path) -> None:
     """Read every byte of a generation and compare it with its checksums."""
     open_model(project, folder)
@@ -209,18 +238,35 @@ def check_model(project: Project, folder: Path) -> None:
         _open_part(folder, name)
 
 
-def with_votes(project: Project, model: TextRanker) -> TextRanker:
-    """The model, its close calls voted on where it was trained for that."""
-    saved = _open_part(project.models.current(), VOTES)
-    if saved is None:
+def with_beside(project: Project, model: TextRanker) -> TextRanker:
+    """The model with the names it was trained with, and its close calls voted on."""
+    if (saved := _open_part(project.models.current(), NAMES)) is not None:
+        names = CategoryNames.from_arrays(saved.arrays, saved.settings["how"])
+        model = named(model, names, _columns_of(project, saved, model))
+    if (saved := _open_part(project.models.current(), VOTES)) is None:
         return model
     from classmark.hierarchies.rerank import Votes
 
     votes = Votes.from_arrays(saved.arrays, saved.settings["how"])
+    return voted(model, votes, _columns_of(project, saved, model))
+
+
+def _columns_of(project: Project, saved: SavedFolder, model: TextRanker) -> list[int]:
+    """The number of each category of a model when the part was learned, or −1."""
     now = _present_id(project)
     column = {id_: at for at, id_ in enumerate(saved.settings["columns"])}
     column |= {now(id_): at for id_, at in column.items()}
-    return voted(model, votes, [column.get(id_, -1) for id_ in model.categories])
+    return [column.get(id_, -1) for id_ in model.categories]
+
+
+def named(
+    model: TextRanker, names: CategoryNames, numbers: Sequence[int]
+) -> TextRanker:
+    """The model with names beside it; ``numbers``: of each category, in ``names``."""
+    ranker = NamedRanker(model.ranker, names, numbers)
+    other = TextRanker(model.vectorizer, ranker, model.categories)
+    other.calibrator = model.calibrator
+    return other
 
 
 def voted(model: TextRanker, votes: Votes, numbers: Sequence[int]) -> TextRanker:
@@ -302,9 +348,9 @@ class PresentRanker(LinearRanker):
 
     def fit(self, X: Any, Y: Any) -> Self:  # noqa: ARG002 (the manners of a ranker)
         """Refuse: the ranker inside is fitted already."""
-        raise Mistake("a PresentRanker holds a fitted ranker: fit that one")
+        raise refusal("a PresentRanker holds a fitted ranker: fit that one")
 
-    def decision_function(self, X: Any) -> Floats:
+    def category_scores(self, X: Any) -> Floats:
         """Scores of the categories of today, shape (documents, categories)."""
         scores = np.asarray(self.ranker.decision_function(X), np.float64)
         best = scores[:, [labels[0] for labels in self.columns]]
@@ -315,13 +361,38 @@ class PresentRanker(LinearRanker):
 
     def best(self, X: Any, k: int) -> list[tuple[int, float]]:
         """The best categories of the one row of ``X``, and their scores."""
-        today = {c: at for at, labels in enumerate(self.columns) for c in labels}
         others = len(self.ranker.categories) - len(self.columns)
         scores: dict[int, float] = {}
         for label, score in self.ranker.best(X, k + others):
-            if label in today:
-                scores.setdefault(today[label], score)
+            if (at := int(self._today[label])) >= 0:
+                scores.setdefault(at, score)
         return list(scores.items())[:k]
+
+    @property
+    def descends(self) -> bool:  # type: ignore[override]
+        """As the ranker inside."""
+        return bool(self.ranker.descends)
+
+    @property
+    def n_ranked(self) -> int:
+        """How many categories there are today."""
+        return len(self.columns)
+
+    def ranks(self, X: Any, categories: Sequence[int]) -> list[Standing | None]:
+        """Where some categories stand for the one row of ``X``; None: not ranked."""
+        if not self.descends:
+            return super().ranks(X, categories)
+        standings: list[Standing | None]
+        standings = self.ranker.ranks(X, categories, self._today)
+        return standings
+
+    @cached_property
+    def _today(self) -> Ints:
+        """The category of today that each label counts for, or −1."""
+        today = np.full(len(self.ranker.categories), -1, np.int64)
+        for at, labels in enumerate(self.columns):
+            today[list(labels)] = at
+        return today
 
     def evidence(self, X: Any, category: int) -> Evidence:
         """Each feature's part in the score of ``category`` for the one row of ``X``."""
@@ -331,6 +402,11 @@ class PresentRanker(LinearRanker):
             best = int(np.asarray(self.ranker.decision_function(X))[0, labels].argmax())
         evidence: Evidence = self.ranker.evidence(X, labels[best])
         return evidence
+
+    def matched_name(self, X: Any, category: int) -> tuple[str, float] | None:
+        """The name of a category that the one row of ``X`` has, and what it adds."""
+        matched = (self.ranker.matched_name(X, at) for at in self.columns[category])
+        return max(filter(None, matched), key=lambda name: name[1], default=None)
 
 
 def as_of_now(project: Project, model: TextRanker) -> TextRanker:
@@ -345,9 +421,10 @@ def as_of_now(project: Project, model: TextRanker) -> TextRanker:
     if list(columns) == model.categories:
         return model
     if not columns:
-        raise Mistake(
+        raise refusal(
             "every category that the model knows is retired: undo that, or label "
-            f"documents with others and {worded('run classmark train')}"
+            "documents with others and %(remedy)s",
+            remedy=worded("run classmark train"),
         )
     ranker = PresentRanker(model.ranker, list(columns.values()))
     present = type(model)(model.vectorizer, ranker, list(columns))
@@ -361,7 +438,7 @@ def trained_model(project: Project) -> TextRanker | None:
     folder = project.models.current()
     if folder is None:
         return None
-    return as_of_now(project, with_votes(project, open_model(project, folder)))
+    return as_of_now(project, with_beside(project, open_model(project, folder)))
 
 
 def open_to_rank(project: Project) -> TextRanker | None:
@@ -378,11 +455,12 @@ def open_to_rank(project: Project) -> TextRanker | None:
         if acts_waiting(project) or not facts.get("has_learned"):
             return None
         meaning = vectors_of_saved(project, facts)
-        model = LiveTextRanker.open_to_rank(folder, meaning)
+        beside = ranker_beside(project, open_folder(folder, LIVE_FORMAT, VERSION))
+        model = LiveTextRanker.open_to_rank(folder, meaning, beside)
         rows = store.category_rows()
     names = {str(number): row["id"] for number, row in rows.items() if row["stands"]}
     model.categories = [names.get(key, f"\0{key}") for key in model.categories]
-    return with_votes(project, model)
+    return with_beside(project, model)
 
 
 def acts_waiting(project: Project) -> int | None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from classmark.problems import Mistake
 from classmark.workbench.learning.fit import (
     FLAT,
-    LEARNER,
     PLAIN,
     PRUNED,
     TOP_DOWN,
@@ -17,12 +16,14 @@ from classmark.workbench.learning.fit import (
     has_tree,
     require,
 )
+from classmark.workbench.learning.unfitted import LEARNER
 from classmark.workbench.settings import LAYERED, MMP_LOSSES, LearningSettings
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project
 
 NOTED = {  # by learners other than that
+    "ensemble": {"members", "memory"},
     "loglinear": {"loss", "C", "memory", "layers", "solver"},
     "mmp": {"loss", "passes", "average", "vote", "memory"},
     "perceptron": {"passes", "average", "vote", "memory"},
@@ -34,11 +35,14 @@ OPTIONS = {
     "vote": "use --learner mmp or perceptron",
     "base": "use a tree of categories and --strategy flat, top-down or pruned",
     "memory": "use --learner plm",
+    "device": "use --learner plm, with --strategy plain or auto",
     "policy": "use --strategy pruned",
     "bold": "use --strategy pruned",
     "C": "use --learner plm or loglinear",
     "solver": "use --learner loglinear",
     "layers": "use --learner plm or loglinear",
+    "members": "use --learner ensemble",
+    "names": "use --strategy plain or flat",
     "thresholds": "use --learner plm, with --strategy plain or flat and the base svm",
 }
 
@@ -96,12 +100,12 @@ def _require_slope_used(settings: LearningSettings, slope: float | None) -> None
 def _used(settings: LearningSettings, *, tree: bool) -> set[str]:
     """Those of ``OPTIONS`` that the settings look at."""
     if settings.learner != LEARNER:
-        return NOTED.get(settings.learner, set())
-    learned = {"loss", "thresholds"}
+        return NOTED.get(settings.learner, set()) | {"names"}
+    learned = {"loss", "thresholds", "names"}
     by_strategy = {
-        "auto": {"base", "policy", "bold", *learned} if tree else learned,
-        PLAIN: learned,
-        FLAT: {"base"} if settings.base != "svm" else {"base", *learned},
+        "auto": {"device", *learned} | ({"base", "policy", "bold"} if tree else set()),
+        PLAIN: {"device", *learned},
+        FLAT: {"base", "names"} if settings.base != "svm" else {"base", *learned},
         TOP_DOWN: {"base"},
         PRUNED: {"base", "policy", "bold"},
     }

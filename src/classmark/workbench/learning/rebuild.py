@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from classmark.problems import DamagedFolder, Mistake, worded
-from classmark.workbench.learning import fit
+from classmark.language import _
+from classmark.problems import DamagedFolder, Mistake, refusal, worded
+from classmark.rankers.online import RankerBeside
+from classmark.workbench.learning import fit, unfitted
 from classmark.workbench.learning.learner import (
     LiveFacts,
     LiveLearner,
     from_model,
     from_nothing,
     open_learner,
-    training_of,
 )
 from classmark.workbench.learning.models import base_of, open_model
 from classmark.workbench.learning.train import TrainedModel, fit_at, put_in_service
+from classmark.workbench.learning.trained import training_of
 from classmark.workbench.results import Cell, Table
 from classmark.workbench.store.log import LogReplay
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from classmark.workbench.project import Project
     from classmark.workbench.settings import LearningSettings
 
+OF_WEIGHTS = "difference: the largest of a weight, relative to the largest weight"
 COMPARED = 200  # documents whose scores are compared after a rebuild
 
 
@@ -63,9 +66,10 @@ def _as_then(project: Project) -> _Again:
     base, store = base_of(project), project.store
     training = training_of(project, base)
     if training.upto is None or training.how is None or training.asked is None:
-        raise Mistake(
-            f"the log does not say how model {base} was trained: "
-            f"{worded('run classmark train')}"
+        raise refusal(
+            "how model %(base)s was trained is not recorded: %(remedy)s",
+            base=base,
+            remedy=worded("run classmark train"),
         )
     upto, without = training.upto, store.undone_since(training.upto)
     facts = LiveFacts(base, {}, upto, set(without))
@@ -86,25 +90,18 @@ def rebuild(project: Project) -> Table:
     """Make the live ranker from the log, compare it with the present one, use it.
 
     The training that live learning began with is done again on what the log said then;
-    every act since is learned again, with as many re-visits as were made on it. A model
-    that goes down a tree learns nothing between two trainings: it is trained again on
-    what the log said then, and compared.
+    every act since is learned again, with as many re-visits as were made on it. Where
+    acts are learned beside the model, its scores are compared, too.
     """
     base = base_of(project)
     how = training_of(project, base).how
-    if how and fit.by_nodes(how) and how.strategy not in fit.DESCENDING:
-        raise Mistake(
-            f"model {base} ({how.strategy}, {how.base}) does not learn from every "
-            f"decision: {worded('run classmark train')} to learn them, or "
-            f"{worded('classmark train --base svm')} for a model that does"
-        )
-    before = _present(project)
+    _require_live(base, how)
+    before, fitted = _present(project), None
     if not base:
         after = from_nothing(project)
     else:
-        _, moment, fitted, after = _as_then(project)
-        if fitted.settings.strategy in fit.DESCENDING:
-            return _compare_trees(project, base, moment, fitted)
+        name, _, fitted, after = _as_then(project)
+        fitted = fitted if name == base else None
     if after is None:
         raise Mistake(_remedy(how or project.settings.learning))
     with project.store.transaction():
@@ -114,19 +111,36 @@ def rebuild(project: Project) -> Table:
             before.catch_up()
         after.catch_up()
     after.save()
-    note = "difference: the largest of a weight, relative to the largest weight"
-    difference, documents = _difference(before, after), len(after.ranker.handles)
-    rows = [_row(after.moment, documents, difference)]
-    return Table("Rebuilt from the log", rows, note)
-
-
-def _row(moment: LogReplay, documents: int, difference: Cell) -> dict[str, Cell]:
-    return {
-        "acts": moment.acts,
-        "documents": documents,
-        "categories": len(moment.categories()),
+    difference, note = _difference(before, after), OF_WEIGHTS
+    if fitted and isinstance(after.ranker.ranker, RankerBeside):
+        note += f"; and of a score that the training gives {COMPARED} documents"
+        scores = _difference_of_models(project, base, fitted)
+        if isinstance(difference, float) and isinstance(scores, float):
+            difference = max(difference, scores)
+        elif isinstance(difference, float):
+            difference = scores
+    row = {
+        "acts": after.moment.acts,
+        "documents": len(after.ranker.handles),
+        "categories": len(after.moment.categories()),
         "difference": difference,
     }
+    return Table("Rebuilt from the log", [row], note)
+
+
+def _require_live(base: str, how: LearningSettings | None) -> None:
+    """Refuse a model that does not learn from every decision."""
+    if how and fit.by_nodes(how) and not fit.goes_on(how):
+        raise refusal(
+            "model %(base)s (%(strategy)s, %(base2)s) does not learn from every "
+            "decision: %(remedy)s to learn them, or %(remedy2)s for a model that "
+            "does",
+            base=base,
+            strategy=how.strategy,
+            base2=how.base,
+            remedy=worded("run classmark train"),
+            remedy2=worded("classmark train --base svm"),
+        )
 
 
 def _remedy(settings: LearningSettings) -> str:
@@ -137,7 +151,7 @@ def _remedy(settings: LearningSettings) -> str:
             "decisions change: "
             + worded("run classmark train --memory with more first")
         )
-    if settings.learner == fit.LEARNER:
+    if settings.learner == unfitted.LEARNER:
         return (
             f"the loss {settings.loss} does not learn from every decision: "
             f"{worded('run classmark train --loss dom first')}"
@@ -151,32 +165,25 @@ def _remedy(settings: LearningSettings) -> str:
 def _present(project: Project) -> LiveLearner | str:
     """The live ranker as it was saved, or why there is none."""
     if project.lives.current() is None:
-        return "nothing to compare with"
+        return _("nothing to compare with")
     try:
         learner = open_learner(project)
     except DamagedFolder:
-        return "it was damaged"
-    return "nothing to compare with" if learner is None else learner
+        return _("the previous model was damaged")
+    return _("nothing to compare with") if learner is None else learner
 
 
-def _compare_trees(
-    project: Project, base: str, moment: LogReplay, fitted: TrainedModel
-) -> Table:
-    """Compare the scores of documents that a top-down model learned from."""
+def _difference_of_models(project: Project, base: str, fitted: TrainedModel) -> Cell:
+    """The largest difference of a score of documents that were learned from."""
     before = open_model(project, project.models.folder / base)
+    if before.categories != fitted.model.categories:
+        return "other categories"
     texts = [
         project.text_of(project.store.record(id_)) for id_ in fitted.ids[:COMPARED]
     ]
-    difference: Cell = "other categories"
-    if before.categories == fitted.model.categories:
-        old, new = before.scores(texts), fitted.model.scores(texts)
-        difference = float(np.abs(old - new).max())
-    note = (
-        f"difference: the largest of a score over {len(texts)} documents; what was "
-        f"decided since is learned {worded('with classmark train')}"
-    )
-    rows = [_row(moment, len(fitted.ids), difference)]
-    return Table("Trained again from the log", rows, note)
+    old, new = before.scores(texts), fitted.model.scores(texts)
+    known = np.isfinite(old) | np.isfinite(new)
+    return float(np.abs(old[known] - new[known]).max(initial=0.0))
 
 
 def _difference(before: LiveLearner | str, after: LiveLearner) -> Cell:
@@ -185,11 +192,21 @@ def _difference(before: LiveLearner | str, after: LiveLearner) -> Cell:
         return before
     duals = [learner.ranker.dual for learner in (before, after)]
     if before.ranker.categories != after.ranker.categories:
-        return "other categories"
+        return _("it has other categories")
     if duals[0].retired != duals[1].retired:
-        return "other categories are ranked"
-    old, new = (np.append(dual.W, dual.tau) for dual in duals)
-    if old.shape != new.shape:
-        return f"{duals[0].W.shape[0]} and {duals[1].W.shape[0]} terms"
-    largest = max(float(np.abs(old).max(initial=0.0)), 1e-30)
-    return float(np.abs(old - new).max(initial=0.0)) / largest
+        return _("it ranks other categories")
+    weights = [dual.W for dual in duals]
+    if weights[0].shape != weights[1].shape:
+        return f"{weights[0].shape[0]} and {weights[1].shape[0]} terms"
+    old, new = ((w, dual.tau) for w, dual in zip(weights, duals, strict=True))
+    if old[1].shape != new[1].shape:
+        return _("it has other thresholds")
+    largest = max(_largest(old[0]), _largest(old[1]), 1e-30)
+    differences = (_largest(a - b) for a, b in zip(old, new, strict=True))
+    return max(differences) / largest
+
+
+def _largest(values: Any) -> float:
+    """The largest absolute value, of a matrix that may be sparse."""
+    data = values.data if hasattr(values, "indptr") else values
+    return float(np.abs(data).max(initial=0.0))

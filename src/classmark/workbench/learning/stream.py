@@ -13,9 +13,11 @@ from classmark.evaluation.figures import learning_curves, learning_panel
 from classmark.evaluation.stream import Follower, Replay, RunningRocchio
 from classmark.figures import require_svg
 from classmark.formats import read_records
+from classmark.language import several
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.progress import track
+from classmark.rankers.auto import PAPER
 from classmark.rankers.online import MMP, CategoryPerceptron
 from classmark.rankers.preference import PreferenceRanker
 from classmark.validation import generator
@@ -60,7 +62,7 @@ class StreamSettings:
     learners: tuple[str, ...] = ("plm",)
     loss: int = 3
     average: bool = False
-    C: float = 1.0
+    C: float = PAPER.C
     revisits: int = 100
     time_budget: float | None = None
     max_documents: int | None = None
@@ -276,6 +278,6 @@ def _table(source: str, replays: Mapping[str, Replay], unlabelled: int) -> Table
             row |= {"update ms": times["median"], "p99 ms": times["p99"]}
             rows.append(row)
     first = next(iter(replays.values()))
-    note = f"{len(first):,} documents, {first.n_labels:,} categories"
+    note = f"{several(len(first), 'document')}, {several(first.n_labels, 'category')}"
     note += f"; {unlabelled:,} without labels were left out" if unlabelled else ""
     return Table(f"{source}: ranked first, then learned", rows, note)

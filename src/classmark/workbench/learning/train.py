@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack, nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -21,32 +19,42 @@ from classmark.hierarchies.rerank import Votes
 from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
 from classmark.hierarchies.top_down import TopDownRanker
 from classmark.preferences.labels import is_graphs, labels_from
-from classmark.problems import Mistake, worded
+from classmark.problems import refusal, worded
 from classmark.progress import spread, spread_by, track
 from classmark.rankers.calibration import (
     ENOUGH,
+    Calibrator,
+    PathCalibrator,
     fitted_scale,
     learned_of,
     sample_tests,
     scored_apart,
     sizes_of,
 )
+from classmark.rankers.ensemble import (
+    EnsembleRanker,
+    preference_weights,
+    scored_by_each,
+)
+from classmark.rankers.names import CategoryNames, LearnedNames, learn_names
 from classmark.rankers.online import OnlineRanker
 from classmark.rankers.preference import PreferenceRanker
-from classmark.storage import locked_file, make_folder
-from classmark.validation import byte_size
-from classmark.workbench.learning import fit
+from classmark.validation import byte_size, bytes_text
+from classmark.workbench.learning import fit, unfitted
 from classmark.workbench.learning.learner import (
-    TRAINED,
     from_model,
 )
 from classmark.workbench.learning.models import (
     Beside,
+    BestScores,
+    named,
     save_model,
     voted,
 )
+from classmark.workbench.learning.trained import TRAINED
+from classmark.workbench.learning.working_folder import WORKING, WorkingFolder
 from classmark.workbench.meaning import require_vectors
-from classmark.workbench.results import Revoted, Trained
+from classmark.workbench.results import NamesTried, Revoted, Trained
 from classmark.workbench.store.log import LogReplay, whoami
 
 if TYPE_CHECKING:
@@ -61,6 +69,9 @@ if TYPE_CHECKING:
 
 CONFIDENCE = 0.9  # that the precision promised is kept
 DRIFT = 2.0  # times as often as documents held out may later ones be placed wrongly
+LISTED = (
+    1000  # categories, above which the best scores of more documents tell how likely
+)
 MANY = 20_000  # documents: from here on one fold of a tree is held out, not five
 
 
@@ -69,7 +80,9 @@ class HeldOut(NamedTuple):
 
     documents : the numbers of those with scores;  right : their labels;  fold : of
     each, in which it was left out;  learned : how many documents with each category
-    that fold's ranker learned from, scaled to all documents.
+    that fold's ranker learned from, scaled to all documents;  of_each : the scores by
+    each ranker of an ensemble, (rankers, n, k);  best : in a tree too large for all
+    scores of many documents, the best of more of them.
     """
 
     rows: Rows
@@ -79,6 +92,8 @@ class HeldOut(NamedTuple):
     documents: Ints
     fold: Ints
     learned: Floats
+    of_each: Floats | None = None
+    best: BestScores | None = None
 
     @property
     def can_be_right(self) -> bool:
@@ -101,40 +116,118 @@ def learn_beside(
     numbers = range(len(task.collection.labels))
     if sum(map(bool, task.collection.labels)) < ENOUGH:
         if learning.rare:
-            raise Mistake(
-                f"rare needs {ENOUGH} or more labelled documents: label more, or "
-                f"{worded('use --no-rare')}"
-            )
+            how = worded("use --no-rare")
+            raise refusal("rare needs %(n)s labels, or %(how)s", n=ENOUGH, how=how)
         return Beside()
     model, held_out = fitted.model, _held_out(fitted, task, numbers, working)
-    model.calibrator = model.calibrated_by().fit(
-        held_out.scores, held_out.right, held_out.learned, sizes_of(held_out.labels)
-    )
+    tried = fit_names(fitted, task, learning, held_out)
+    held_out = _with_names(_weighed(model.ranker, held_out, tried), tried)
+    model.calibrator = _calibrated(model, held_out)
+    model.note_lengths(held_out.rows)
     places = None
     if fitted.strategy.complexity_ratio is not None and held_out.can_be_right:
         names, rows = model.categories, held_out.right
         y = [[names[c] for c in rows.row(i)[0]] for i in range(len(rows))]
         back_off = BackOff(task.tree, confidence=CONFIDENCE, drift=DRIFT)
         places = back_off.fit(held_out.scores, y, names)
+    beside = Beside(places, names=_used(tried), tried=tried and _names_tried(tried))
     if not learning.rare:
-        return Beside(places)
+        return beside
     votes = _votes(held_out)
-    return Beside(places, votes, _revoted(votes, held_out))
+    return replace(beside, votes=votes, change=_revoted(votes, held_out))
 
 
-def voting(
-    fitted: fit.FittedModel, task: fit.TrainingTask, which: Sequence[int]
+def _calibrated(model: TextRanker, held_out: HeldOut) -> Calibrator:
+    """Probabilities for a model, from all scores of documents, or from their best."""
+    if held_out.best is not None:
+        return PathCalibrator().fit_best(*held_out.best, len(model.categories))
+    return model.calibrated_by().fit(
+        held_out.scores, held_out.right, held_out.learned, sizes_of(held_out.labels)
+    )
+
+
+def fit_names(
+    fitted: fit.FittedModel,
+    task: fit.TrainingTask,
+    learning: LearningSettings,
+    held_out: HeldOut,
+) -> LearnedNames | None:
+    """The names of categories, weighed; None where they are not to be tried."""
+    if not (own := task.names_for(learning, fitted.strategy)):
+        return None
+    names = CategoryNames.of(fitted.model.vectorizer, own)
+    rows = take(held_out.rows, held_out.documents)
+    scores = held_out.scores if held_out.of_each is None else held_out.of_each
+    learned = learn_names(names, rows, scores, held_out.right)
+    return learned._replace(sure=True) if learning.names == "yes" else learned
+
+
+def _used(names: LearnedNames | None) -> CategoryNames | None:
+    return names.names if names is not None and names.sure else None
+
+
+def _weighed(
+    ranker: LinearRanker, held_out: HeldOut, names: LearnedNames | None
+) -> HeldOut:
+    """The same, where an ensemble's rankers count as they were learned to.
+
+    Together with the names where these are used. The ensemble counts so from now on.
+    """
+    if held_out.of_each is None or not isinstance(ranker, EnsembleRanker):
+        return held_out
+    if names is not None and names.sure:
+        shares: Any = np.array(names.shares)
+    else:
+        shares = preference_weights(held_out.of_each, held_out.right)
+        if not shares.any():
+            return held_out
+    ranker.weigh(shares)
+    return held_out._replace(scores=np.tensordot(shares, held_out.of_each, 1))
+
+
+def _with_names(held_out: HeldOut, names: LearnedNames | None) -> HeldOut:
+    """The same, scored with names where they are used."""
+    if (used := _used(names)) is None:
+        return held_out
+    added = used.scores(take(held_out.rows, held_out.documents))
+    return held_out._replace(scores=held_out.scores + added)
+
+
+def _names_tried(names: LearnedNames) -> NamesTried:
+    count, weights = len(names.names.owners), names.names.weights
+    return NamesTried(names.sure, count, *weights, names.before, names.after)
+
+
+def with_what_is_beside(
+    fitted: fit.FittedModel,
+    task: fit.TrainingTask,
+    learning: LearningSettings,
+    which: Sequence[int],
 ) -> TextRanker:
-    """The model fitted on the texts of these numbers, its close calls voted on."""
-    votes = _votes(_held_out(fitted, task, which))
-    return voted(fitted.model, votes, range(len(fitted.model.categories)))
+    """The model fitted on the texts of these numbers, as it would be in service.
+
+    With names where they are used, and its close calls voted on with ``rare``; a fifth
+    of the texts, the last, tells the weights of names, all of them the votes.
+    """
+    model, numbers = fitted.model, range(len(fitted.model.categories))
+    labelled = sum(bool(task.collection.labels[i]) for i in which)
+    tries = labelled >= ENOUGH and task.names_for(learning, fitted.strategy)
+    if not (tries or learning.rare):
+        return model
+    held_out = _held_out(fitted, task, which, n_folds=5 if learning.rare else 1)
+    if tries:
+        names = fit_names(fitted, task, learning, held_out)
+        held_out = _with_names(_weighed(model.ranker, held_out, names), names)
+        if (used := _used(names)) is not None:
+            model = named(model, used, numbers)
+    return voted(model, _votes(held_out), numbers) if learning.rare else model
 
 
 def _votes(held_out: HeldOut) -> Votes:
     if not held_out.can_be_right:
-        raise Mistake(
-            "rare needs categories with two or more documents: label more, or "
-            f"{worded('use --no-rare')}"
+        raise refusal(
+            "rare categories need two documents each: label more, or %(how)s",
+            how=worded("use --no-rare"),
         )
     rows, labels, scores, right, *_ = held_out
     labelled = np.flatnonzero(np.diff(labels.starts) > 0)
@@ -171,6 +264,7 @@ def _held_out(
     task: fit.TrainingTask,
     which: Sequence[int],
     working: Path | None = None,
+    n_folds: int = 5,
 ) -> HeldOut:
     """Scores of the texts fitted on by rankers that left them out.
 
@@ -186,34 +280,61 @@ def _held_out(
     first = np.full(len(among), -1, np.int64)
     first[n_labels > 0] = labels.columns[labels.starts[among[n_labels > 0]]]
     parts = [(among[a], among[b]) for a, b in folds_by_arrival(first)]
-    parts = sample_tests(parts[-1 if is_tree and len(among) > MANY else -5 :], labels)
+    parts = parts[-1 if is_tree and len(among) > MANY else -n_folds :]
+    more, parts, best = parts, sample_tests(parts, labels), None
     if is_tree or (working is not None and _is_sparse_with_blocks(ranker)):
-        scores = _scored_in_turn(parts, ranker, rows, labels, working)
+        more = sample_tests(more, labels, LISTED)
+        scores, best = _scored_in_turn(parts, more, ranker, rows, labels, working)
     else:
-        parameters = ranker.get_params(deep=False)
-        if isinstance(ranker, TaxonomyRanker):
-            parameters |= ranker.setting_._asdict()
         lessons = task.collection.lessons(ranker, which)
-        fresh = type(ranker)(**parameters)
-        shared = (fresh, rows, lessons if is_graphs(lessons) else labels)
-        scores = spread(scored_apart, parts, shared, "calibrating")
+        taught = lessons if is_graphs(lessons) else labels
+        scores = _scored_at_once(parts, ranker, rows, taught)
     fold = np.repeat(np.arange(len(parts)), [len(tested) for _, tested in parts])
     documents = np.concatenate([tested for _, tested in parts])
     right = take(labels, documents)
-    learned = learned_of(parts, labels)
-    return HeldOut(
-        rows, labels, np.concatenate(scores), right, documents, fold, learned
-    )
+    held_out = HeldOut(
+        rows, labels, np.empty(0), right, documents, fold, learned_of(parts, labels),
+        best=best,
+    )  # fmt: skip
+    if not isinstance(ranker, EnsembleRanker):
+        return held_out._replace(scores=np.concatenate(scores))
+    of_each = np.concatenate(scores, axis=1)
+    summed = np.tensordot(ranker.shares_, of_each, 1)
+    return held_out._replace(scores=summed, of_each=of_each)
+
+
+def _scored_at_once(
+    parts: list[Split], ranker: LinearRanker, rows: Rows, taught: Any
+) -> list[Floats]:
+    """Scores of each fold by a ranker fitted on the others, with what was chosen.
+
+    (n, k), or of an ensemble (rankers, n, k).
+    """
+    if isinstance(ranker, EnsembleRanker):
+        rankers = [each.fresh() for each in ranker.rankers_]
+        return spread(scored_by_each, parts, (rankers, rows, taught), "calibrating")
+    parameters = ranker.get_params(deep=False)
+    if isinstance(ranker, TaxonomyRanker):
+        parameters |= ranker.setting_._asdict()
+    fresh = type(ranker)(**parameters)
+    return spread(scored_apart, parts, (fresh, rows, taught), "calibrating")
 
 
 def _scored_in_turn(
-    parts: list[Split], ranker: Any, rows: Rows, labels: Rows, working: Path | None
-) -> list[Floats]:
+    parts: list[Split],
+    more: list[Split],
+    ranker: Any,
+    rows: Rows,
+    labels: Rows,
+    working: Path | None,
+) -> tuple[list[Floats], BestScores | None]:
     """Scores of each fold by a ranker fitted on the others, what is finished kept.
 
     One fold after the other: it is nodes, or blocks of labels, that machines share.
+    more : the same folds with more documents where a tree's best scores are enough.
     """
-    scores, parameters = [], ranker.get_params(deep=False)
+    scores, best, parameters = [], [], ranker.get_params(deep=False)
+    lists = sum(len(tested) for _, tested in more) > sum(len(t) for _, t in parts)
     for fold, (train, tested) in enumerate(track(parts, "calibrating", len(parts))):
         folder: Any = None if working is None else working / f"fold-{fold}"
         seen, lessons = take(rows, train), take(labels, train)
@@ -222,13 +343,17 @@ def _scored_in_turn(
             fresh = TopDownRanker(**parameters | as_pruned)
             fresh.working = folder
             fresh.fit(seen, lessons)
+            if lists:
+                others = more[fold][1]
+                found = BestScores.of(fresh, take(rows, others), take(labels, others))
+                best.append(found)
         else:
             from classmark.machines.labels import fit_blocks
 
             fresh = type(ranker)(**parameters)
             fit_blocks(None, fresh, seen, lessons, folder)
         scores.append(fresh.decision_function(take(rows, tested)))
-    return scores
+    return scores, BestScores.joined(best)
 
 
 def _is_sparse_with_blocks(ranker: LinearRanker) -> bool:
@@ -240,64 +365,7 @@ def _is_sparse_with_blocks(ranker: LinearRanker) -> bool:
     return has_blocks(ranker)
 
 
-LOCK = ".lock"  # held by whoever uses the folder it is in
-SECONDS = 0.05  # to wait for somebody who is just removing it
-
-
-class WorkingFolder(ExitStack):
-    """The working folders of trainings, by name; of these the one that is claimed.
-
-    Others may be at work beside it: what is in use is left alone. What was left by
-    trainings that are no more is removed, unless it is gone on with.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__()
-        self.folder = folder
-        self._claimed: Path | None = None
-
-    def claim(self, name: str) -> Path:
-        """Return the folder of this name; it stays as long as it is held."""
-        self._claimed = place = self.folder / name
-        make_folder(place)
-        while (file := _locked(place, shared=True)) is None:
-            time.sleep(SECONDS)
-            make_folder(place)
-        self.enter_context(file)
-        for other in self.folder.iterdir():
-            if other.is_dir() and other.name != name:
-                _remove(other)
-        return place
-
-    def remove(self) -> None:
-        """Remove what was claimed: it is not needed any more."""
-        self.close()
-        if self._claimed is not None:
-            _remove(self._claimed)
-        with suppress(OSError):  # others are at work in it
-            self.folder.rmdir()
-
-
-def _locked(place: Path, *, shared: bool) -> Any:
-    """Lock a folder; None where others do not allow it, or removed it meanwhile."""
-    with suppress(FileNotFoundError), ExitStack() as closing:
-        if (file := locked_file(place / LOCK, shared=shared)) is not None:
-            closing.enter_context(file)
-            if os.path.samestat(os.fstat(file.fileno()), (place / LOCK).stat()):
-                closing.pop_all()
-                return file
-    return None
-
-
-def _remove(place: Path) -> None:
-    """Remove a folder that nobody uses."""
-    if (file := _locked(place, shared=False)) is not None:
-        with file:
-            shutil.rmtree(place, ignore_errors=True)
-
-
 KEPT_MODELS = 5
-WORKING = ".training"  # among the models: what a training has finished so far
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,10 +432,12 @@ def train(
         fitted.settings.base if fit.by_nodes(fitted.settings) else None,
         fitted.beside.change,
         *_chosen(fitted),
+        fitted.beside.tried,
+        unfitted.shares_by_member(model.ranker, settings),
     )
 
 
-def _chosen(fitted: TrainedModel) -> tuple[Any, ...]:
+def _chosen(fitted: TrainedModel) -> tuple[Any, Any, Any, Any]:
     """The loss, center, prior and noise of a model that has them."""
     if not isinstance(fitted.model.ranker.simple, PreferenceRanker):
         return None, None, None, None
@@ -399,15 +469,13 @@ def put_in_service(
 
 def _why_later(strategy: fit.Strategy, settings: LearningSettings) -> str:
     """Why a model does not learn from every decision."""
-    if strategy.descends:
-        return "the model goes down the tree"
     if fit.by_nodes(settings):
         return f"{settings.base} learns from all documents at once"
     if not fit.learns_live(settings):
         return f"{fit.what_learns(settings)} learns from all documents at once"
     return (
-        f"the weights take {fit.bytes_text(strategy.size.flat)}, more than the "
-        f"{fit.bytes_text(byte_size(settings.memory))} given: allow more with "
+        f"the weights take {bytes_text(strategy.size.flat)}, more than the "
+        f"{bytes_text(byte_size(settings.memory))} given: allow more with "
         f"{worded('--memory')}"
     )
 
@@ -428,12 +496,13 @@ def fit_at(
     """
     meaning = meaning or project.settings.meaning
     fit.require(settings)
-    judged = map(moment.judged, project.store.records())
-    records = fit.to_learn_from(judged, fit.new_ranker(settings))
+    judged = map(moment.judged, project.store.records(ever=True))
+    records = fit.to_learn_from(judged, unfitted.new_ranker(settings))
     if not records:
-        raise Mistake(
-            f"{project.folder} has no labelled documents to learn from: "
-            f"import some with labels {worded('(classmark import FILE)')}"
+        raise refusal(
+            "%(folder)s has no labelled documents: import some %(remedy)s",
+            folder=project.folder,
+            remedy=worded("(classmark import FILE)"),
         )
     categories = moment.categories()
     collection = fit.collected(project, records, settings, categories)
@@ -444,7 +513,7 @@ def fit_at(
     require_vectors(
         project, meaning, [record.id for record in records], collection.texts
     )
-    vectorizer = fit.new_vectorizer(project, settings, meaning)
+    vectorizer = unfitted.new_vectorizer(project, settings, meaning)
     fitted = fit.fit(task, vectorizer, settings, select=select, working=place)
     beside = learn_beside(fitted, task, settings, place)
     return TrainedModel(
@@ -479,6 +548,7 @@ def _written_out(
         names = ("center", "prior", "noise")
         numbers: dict[str, Any] = {name: how[name] or 0.0 for name in names}
         return replace(used, loss=how["loss"], C=how["C"], **numbers)
+    used = replace(used, solver=getattr(ranker, "solver", used.solver))
     price = getattr(ranker, "C", None)
     return used if price is None else replace(used, C=price)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from classmark.problems import Mistake
+from classmark.language import whole
+from classmark.problems import refusal
 from classmark.workbench.search import index as indexing
 from classmark.workbench.search.filters import (
     Narrowing,
@@ -15,6 +16,7 @@ from classmark.workbench.search.filters import (
     facets_of,
     narrowing,
 )
+from classmark.workbench.search.interleaving import search_with
 from classmark.workbench.search.search import (
     ProjectIndex,
     QueryOptions,
@@ -60,16 +62,24 @@ def counted(
     )
 
 
-def all_answers(desk: Desk, query: str, filters: SearchFilters, most: int) -> list[str]:
-    """The ids of all documents that a query describes and the filters leave."""
+def all_answers(
+    desk: Desk, query: str, filters: SearchFilters, most: int | None = None
+) -> list[str]:
+    """The ids of all documents that a query describes and the filters leave.
+
+    most : more of them are refused.
+    """
     opened = desk.search_cache.index(desk)
     numbers = answers_to(opened.index, query, narrowing(desk, opened, query, filters))
-    if len(numbers) > most:
-        raise Mistake(
-            f"{len(numbers):,} documents were found: at most {most:,} are taken at "
-            "once: add words or filters"
+    if most is not None and len(numbers) > most:
+        raise refusal(
+            "%(n)s documents were found, but at most %(most)s can be used "
+            "at once: add words or filters",
+            n=whole(len(numbers)),
+            most=whole(most),
         )
-    return [opened.index.id(number) for number in numbers.tolist()]
+    ids, here = map(opened.index.id, numbers.tolist()), desk.state.ids
+    return [id_ for id_ in ids if id_ in here]
 
 
 def search_desk(
@@ -80,18 +90,22 @@ def search_desk(
     First pages without filters are logged: a click elsewhere says little of the order.
     """
     if options.k > MOST_HITS:
-        raise Mistake(
-            f"k is {options.k}: ask for at most {MOST_HITS} documents at once"
+        raise refusal(
+            "the number of results is %(k)s: enter at most %(most_hits)s",
+            k=options.k,
+            most_hits=MOST_HITS,
         )
     if options.page < 1 or options.depth > DEEPEST:
-        raise Mistake(
-            f"page is {options.page}: the first {DEEPEST:,} documents can be paged "
-            "through; add words or filters to find what comes later"
+        raise refusal(
+            "page %(page)s is beyond the first %(deepest)s documents: add "
+            "words or filters",
+            page=options.page,
+            deepest=whole(DEEPEST),
         )
     opened = desk.search_cache.index(desk)
     narrow = narrowing(desk, opened, query, options.filters)
     wish = replace(options, explain=None)
-    results = search_in(desk, query, wish, opened, narrow=narrow)
+    results = search_with(desk, query, wish, opened, narrow, who)
     results = counted(desk, opened, query, results, narrow)
     plain = options.page == 1 and not options.filters.chosen
     if results.hits and plain and desk.settings.search.is_logged():

@@ -15,7 +15,7 @@ from classmark.arrays import Bools, Ints
 from classmark.index.asking import QueryContext, documents_of
 from classmark.index.index import context_of
 from classmark.index.query_language import Belief, positive_texts
-from classmark.problems import Mistake
+from classmark.problems import refusal
 
 if TYPE_CHECKING:
     from classmark.index.index import Index
@@ -53,11 +53,19 @@ class SearchFilters:
 
     def __post_init__(self) -> None:
         if self.show not in SHOWS:
-            raise Mistake(f"show is {self.show!r}: use {', '.join(SHOWS)}")
+            raise refusal(
+                "show is %(show)r: use %(shows)s",
+                show=self.show,
+                shows=", ".join(SHOWS),
+            )
         for name in ("since", "until"):
             value = getattr(self, name)
             if value and not _DATE.fullmatch(value):
-                raise Mistake(f"{name} is {value!r}: write a date such as 2024-05-01")
+                raise refusal(
+                    "%(name)s is %(value)r: write a date such as 2024-05-01",
+                    name=name,
+                    value=value,
+                )
 
     @property
     def chosen(self) -> dict[str, str]:
@@ -170,8 +178,9 @@ def _stand(
 
 def _below(project: Project, category: str) -> set[str]:
     if category not in project.categories:
-        raise Mistake(
-            f"there is no category {category!r}: choose one from the taxonomy"
+        raise refusal(
+            "there is no category %(category)r: choose one from the taxonomy",
+            category=category,
         )
     return {category, *project.tree.descendants(category)}
 
@@ -179,8 +188,10 @@ def _below(project: Project, category: str) -> set[str]:
 def _in_field(index: Index, query: str, field: str) -> Bools:
     context = context_of(index, query)
     if field not in context.fields:
-        raise Mistake(
-            f"there is no field {field!r}: choose one of {', '.join(context.fields)}"
+        raise refusal(
+            "there is no field %(field)r: choose one of %(names)s",
+            field=field,
+            names=", ".join(context.fields),
         )
     only = QueryContext(
         query, {field: context.fields[field]}, context.analyzer, context.has_positions

@@ -77,12 +77,17 @@ def starred(pieces: Sequence[SnippetPiece]) -> str:
 
 
 def snippet_of(
-    document: Document, terms: Container[str], analyzer: Analyzer
+    document: Document, terms: Container[str], analyzer: Analyzer, whole: int = 0
 ) -> tuple[SnippetPiece, ...]:
-    """The snippet of a document, its title left out; nothing if there is no text."""
+    """The snippet of a document, its title left out; nothing if there is no text.
+
+    whole : so many letters of it are shown, from the first on; 0: its best words.
+    """
     fields = document.fields.items()
-    body = "\n".join(text for name, text in fields if name != "title")[:LETTERS]
-    return snippet(body, terms, analyzer) if body else ()
+    body = "\n".join(text for name, text in fields if name != "title")
+    pieces = snippet(body[: whole or LETTERS], terms, analyzer, whole=whole > 0)
+    cut = (SnippetPiece(" …"),) if 0 < whole < len(body) else ()
+    return (*pieces, *cut) if body else ()
 
 
 def snippet(

@@ -17,9 +17,9 @@ import numpy as np
 
 from classmark.index.dense import DenseIndex
 from classmark.index.fusion import dense_index
-from classmark.problems import Mistake, worded
+from classmark.problems import Mistake, refusal, worded
 from classmark.storage import Generations, make_folder, open_folder, save
-from classmark.workbench.meaning import document_texts
+from classmark.workbench.meaning import document_texts, vectors_folder
 
 if TYPE_CHECKING:
     from classmark.index.index import Index
@@ -70,9 +70,15 @@ def fusion_from(text: str | None, settings: SearchSettings) -> Fusion | None:
     except ValueError:
         weight = -1.0
     if not 0.0 <= weight < np.inf:
-        raise Mistake(
-            f"{worded('--hybrid')} {name!r}: write {NO}, {AUTO}, {WEIGHT}, {RANKS}, or "
-            "what meaning counts, as 2"
+        raise refusal(
+            "%(remedy)s %(name)r: write %(no)s, %(auto)s, %(weight)s, %(ranks)s, "
+            "or what meaning counts, as 2",
+            remedy=worded("--hybrid"),
+            name=name,
+            no=NO,
+            auto=AUTO,
+            weight=WEIGHT,
+            ranks=RANKS,
         )
     return Fusion(weight, required=True)
 
@@ -201,7 +207,7 @@ def fused_with(
     """What words are fused with, None for words alone; and what to say of that.
 
     wish : as typed;  look_up : gives the documents' vectors;  spread : whether machines
-    search. What was asked for by name and cannot be done is refused.
+    answer topics. What was asked for by name and cannot be done is refused.
     """
     fusion = fusion_from(wish, project.settings.search)
     has_source = project.settings.meaning.source != "none"
@@ -218,7 +224,7 @@ def fused_with(
 
 def _spread() -> IndexVectors | None:
     remedy = worded("leave --workers and --on out, or give --hybrid no")
-    raise Mistake(f"machines search by words: {remedy}")
+    raise refusal("machines answer topics by words: %(remedy)s", remedy=remedy)
 
 
 def alone(problem: Mistake) -> str:
@@ -229,15 +235,19 @@ def alone(problem: Mistake) -> str:
 def to_be_fused(
     project: Project, fusion: Fusion, look_up: Callable[[], IndexVectors | None]
 ) -> Fused:
-    """The vectors to be fused with words, or a refusal with its remedy."""
+    """The vectors to be fused with words, or an error with its remedy."""
     vectors, choose = project.meaning(), worded("(classmark meaning set SOURCE)")
     if vectors is not None and vectors.imported:
-        raise Mistake(
-            f"the vectors are your own, and a query has none: choose others {choose}"
+        raise refusal(
+            "the vectors are your own, and a query has none: choose others %(choose)s",
+            choose=choose,
         )
     found = look_up()
     if found is None:
-        raise Mistake(f"the project has no source of vectors: choose one {choose}")
+        raise refusal(
+            "the project has no source of vectors: choose one %(choose)s",
+            choose=choose,
+        )
     most = min(fusion.missing * found.documents, found.documents - 1)
     if found.missing and found.missing > most:
         raise Mistake(found.note)
@@ -247,9 +257,12 @@ def to_be_fused(
 
 
 def has_vectors(project: Project) -> bool:
-    """Whether some vectors are stored that a query can be compared with."""
-    source = project.settings.meaning.source
-    if source in {"none", "own"}:
+    """Whether some vectors are stored that a query can be compared with.
+
+    Their source is not opened: it may be a server that does not answer.
+    """
+    settings = project.settings.meaning
+    if settings.source in {"none", "own"}:
         return False
-    vectors = project.meaning()
-    return vectors is not None and vectors.size > 0
+    keys = vectors_folder(project.folder, settings) / "keys"
+    return keys.exists() and keys.stat().st_size > 0

@@ -26,9 +26,10 @@ from classmark.index.build import Setup, build_segments, entries, require_shards
 from classmark.index.index import Index, fill_index
 from classmark.index.segment import Segment
 from classmark.index.snapshot import PARTS, Snapshot, open_snapshot
+from classmark.language import ngettext, whole
 from classmark.links.pagerank import anchors
 from classmark.machines import files
-from classmark.problems import Mistake, worded
+from classmark.problems import refusal, worded
 from classmark.progress import remarks
 from classmark.storage import Generations, open_folder, save
 from classmark.text import Analyzer
@@ -88,12 +89,13 @@ def index_file(  # noqa: PLR0913 (what a command is asked)
     """
     require_shards(shards)
     if (to.absolute().parent / SETTINGS_FILE).is_file() and to.name in OF_PROJECTS:
-        raise Mistake(
-            f"{to} belongs to the project there: choose another folder, or import the "
-            "file into the project and index that"
+        raise refusal(
+            "%(to)s belongs to the project there: choose another folder, or "
+            "import the file into the project and index that",
+            to=to,
         )
     if to.exists() and (not to.is_dir() or _holds_something_else(to)):
-        raise Mistake(f"{to} is there and is no index: choose another folder")
+        raise refusal("%(to)s is there and is no index: choose another folder", to=to)
     require_writable(to)
     setup = Setup(Analyzer(), None, positions, byte_size(memory))
     notes: list[str] = []
@@ -108,7 +110,9 @@ def index_file(  # noqa: PLR0913 (what a command is asked)
     index = Index(to, snapshot, setup.memory)
     name = ", ".join(map(str, _listed(path)))
     if not len(index):
-        raise Mistake(f"{name}: there is no document in it: give another one")
+        raise refusal(
+            "%(name)s: there is no document in it: give another one", name=name
+        )
     _write_source(to, path, format_)
     described = _described(f"Index of {name} in {to}", index)
     return replace(described, note="\n".join(dict.fromkeys(notes)))
@@ -188,10 +192,15 @@ def open_index(folder: Path, memory: str | int = "1GB") -> Index:
 def require_index(folder: Path) -> None:
     """Refuse a folder that holds no index, and say how to make one."""
     if (folder / SETTINGS_FILE).is_file():
-        raise Mistake(f"{folder} is a project: name it with --project {folder}")
+        raise refusal(
+            "%(folder)s is a project: name it with --project %(folder)s",
+            folder=folder,
+        )
     if not folder.is_dir() or Generations(folder).current() is None:
-        raise Mistake(
-            f"{folder} holds no index: make it with classmark index FILE --to {folder}"
+        raise refusal(
+            "%(folder)s holds no index: make it with classmark index FILE --to "
+            "%(folder)s",
+            folder=folder,
         )
 
 
@@ -220,11 +229,16 @@ def require_writable(folder: Path) -> None:
     paths = [folder.absolute(), *folder.absolute().parents]
     existing = next(path for path in paths if path.exists())
     if not existing.is_dir():
-        raise Mistake(f"{existing} is no folder: choose another place for {folder}")
+        raise refusal(
+            "%(existing)s is no folder: choose another place for %(folder)s",
+            existing=existing,
+            folder=folder,
+        )
     if not os.access(existing, os.W_OK | os.X_OK):
-        raise Mistake(
-            f"{existing} may not be written by you: choose another folder, or have the "
-            "right to write there given to you"
+        raise refusal(
+            "%(existing)s may not be written by you: choose another folder, or "
+            "have the right to write there given to you",
+            existing=existing,
         )
 
 
@@ -310,6 +324,7 @@ def index_project(
     machines : who builds it; what changed is brought up to date here.
     shards : how many segments it is to have; it is built anew where it has others.
     """
+    project.require_texts("a search needs words")
     require_shards(shards)
     folder = project.index.folder
     if positions is None:
@@ -342,15 +357,25 @@ def index_project(
     return _described(f"Index of {project.settings.name}", index, **changed)
 
 
+def index_words(row: Mapping[str, Any]) -> str:
+    """What the index has, and what has changed of it, in words."""
+    return ngettext(
+        "%(n)s document is indexed: %(added)s new, %(changed)s changed, %(gone)s "
+        "removed",
+        "%(n)s documents are indexed: %(added)s new, %(changed)s changed, %(gone)s "
+        "removed",
+        row["documents"],
+        added=whole(row["added"]),
+        changed=whole(row["replaced"]),
+        gone=whole(row["deleted"]),
+    )
+
+
 def start_indexing(desk: Desk, who: str = "", *, positions: bool | None = None) -> Job:
     """Index the documents, or what changed of them, as a job."""
 
     def work(project: Project) -> str:
-        row = index_project(project, positions=positions).rows[0]
-        return (
-            f"{row['documents']:,} documents are indexed: {row['added']:,} new, "
-            f"{row['replaced']:,} changed, {row['deleted']:,} gone"
-        )
+        return index_words(index_project(project, positions=positions).rows[0])
 
     return desk.jobs.start(JOB, work, who)
 
@@ -416,9 +441,12 @@ def stale_note() -> str:
 def index_folder(project: Project) -> Path:
     """Return where the index of a project is, or say how to make one."""
     if project.index.current() is None:
-        raise Mistake(
-            f"{project.folder} has no index yet: make it "
-            + worded("with classmark index --project {folder}", folder=project.folder)
+        raise refusal(
+            "%(folder)s has no index yet: make it %(remedy)s",
+            folder=project.folder,
+            remedy=worded(
+                "with classmark index --project {folder}", folder=project.folder
+            ),
         )
     return project.index.folder
 

@@ -12,8 +12,9 @@ import numpy as np
 
 from classmark.arrays import Floats
 from classmark.formats.text_files import lines
+from classmark.language import _, joined, whole
 from classmark.links.pagerank import graph_of, graph_of_edges, pagerank
-from classmark.problems import Mistake, UnreadableFile
+from classmark.problems import UnreadableFile, refusal
 from classmark.progress import track
 from classmark.ranking import top
 from classmark.validation import require_k
@@ -50,16 +51,18 @@ def rank_documents(project: Project, reader: LinkReader, n: int = 20) -> Table:
     pages = _pages(project)
     A, ids = graph_of(pages)
     if A.nnz == 0:
-        raise Mistake(
-            f"{project.settings.name}: none of its {len(ids)} documents links to "
-            "another: import documents with links, or give the links, one a line"
+        raise refusal(
+            "%(name)s: none of its %(n)s documents links to another: import "
+            "documents with links, or give the links, one a line",
+            name=project.settings.name,
+            n=whole(len(ids)),
         )
     n_links = sum(len({to for to, _ in page.links}) for page in pages)
     rows = [
         {**row, "title": project.store.document(str(row["id"])).title}
         for row in _ranked(A, ids, reader, n)
     ]
-    title = f"Documents of {project.settings.name} by links"
+    title = _("Documents of %(name)s by links", name=project.settings.name)
     return Table(title, rows, _note(A, n_links))
 
 
@@ -96,21 +99,24 @@ def rank_links(
     require_k(n, "page")
     A, ids = graph_of_edges(links)
     if A.nnz == 0:
-        raise UnreadableFile(path, None, "no link: give a source and a target a line")
+        raise UnreadableFile(
+            path, None, _("no link: give a source and a target a line")
+        )
     return Table(f"Pages of {path.name} by links", _ranked(A, ids, reader, n), _note(A))
 
 
 def _edges(path: Path) -> Iterator[tuple[str, str]]:
     file = lines(path, blank=False)
-    for _, line in file:
+    for _line, line in file:
         if line.startswith("#"):
             continue
         cells = line.split("\t") if "\t" in line else line.split()
         ends = [cell.strip() for cell in cells]
         if len(ends) != 2 or not all(ends):
-            file.refuse(
-                f"{len(ends)} cells: a link is a source and a target, with a tab or "
-                "blanks between"
+            raise file.refusal(
+                "%(n)s cells: a link is a source and a target, with a tab or "
+                "blanks between",
+                n=whole(len(ends)),
             )
         yield ends[0], ends[1]
 
@@ -122,7 +128,10 @@ def _ranked(
     if reader.home:
         if unknown := [id_ for id_ in reader.home if id_ not in ids]:
             page = unknown[0]
-            raise Mistake(f"there is no page {page!r} to personalise for: give its id")
+            raise refusal(
+                "there is no page %(page)r to personalise for: give its id",
+                page=page,
+            )
         home = np.isin(ids, reader.home) / len(set(reader.home))
     x = pagerank(A, reader.damping, home, reader.method)
     incoming = np.bincount(A.columns, minlength=len(ids))
@@ -142,6 +151,13 @@ def _ranked(
 
 def _note(A: Rows, n_links: int | None = None) -> str:
     dangling = int((np.diff(A.starts) == 0).sum())
-    note = f"{A.nnz:,} links, {len(A):,} pages, {dangling:,} of them without links"
+    note = _(
+        "%(links)s links between %(pages)s pages, %(without)s of them without links",
+        links=whole(A.nnz),
+        pages=whole(len(A)),
+        without=whole(dangling),
+    )
     outside = 0 if n_links is None else n_links - A.nnz
-    return note + (f"; {outside:,} links lead elsewhere" if outside else "")
+    if not outside:
+        return note
+    return joined(note, _("%(n)s links lead elsewhere", n=whole(outside)))

@@ -12,9 +12,11 @@ import numpy as np
 
 from classmark.arrays import Floats
 from classmark.figures import HUES, INK, LINE, PAPER, SOFT
-from classmark.index.query_language import Belief, parse, positive_texts
+from classmark.index.asking import has_wildcard
+from classmark.index.query_language import Belief, leaves_of, parse, positive_texts
+from classmark.language import N_, _, ngettext, restored
 from classmark.ltr.features import Reranker, open_reranker
-from classmark.problems import Mistake, worded
+from classmark.problems import refusal, worded
 from classmark.workbench.results import Cell, Table
 from classmark.workbench.store.log import whoami
 
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
 Facts = Mapping[str, Any]
 NONE = "none"
-LEARNED, SERVED = "learned", "in service"
+LEARNED, SERVED = N_("learned"), N_("in service")
 COLOURS = {"ink": INK, "line": LINE, "paper": PAPER, "soft": SOFT}
 
 
@@ -62,6 +64,7 @@ def page(facts: Facts) -> str:
         ]
         for order, values in means.items()
     ]
+    facts = {**facts, "notes": list(map(restored, facts["notes"]))}
     gains = [(row[LEARNED] - row[SERVED], row["text"]) for row in facts["queries"]]
     return templates.get_template("ranker_report.html").render(
         title=f"Ranker {facts['number']}: {facts['learner']}",
@@ -100,19 +103,21 @@ def use_ranker(project: Project, name: str, who: str = "") -> str:
         if (rankers.folder / "CURRENT").exists():
             rankers.take_out_of_service()
             project.store.note_event("ranker", who, number=None)
-        return "no ranker is in service: searches are ordered by the model alone"
+        return _("no ranker is in service: searches are ordered by the model alone")
     number = ranker_number(name)
     place = _place(project, number)
     open_reranker(place)
     rankers.put_in_service(place)
     project.store.note_event("ranker", who, number=number)
-    return f"ranker {number} is in service: searches are ordered by it"
+    return _("ranker %(n)s is in service: searches are ordered by it", n=number)
 
 
 def ranker_number(name: str) -> int:
     """Read a ranker's number."""
     if not name.isdecimal():
-        raise Mistake(f"ranker {name!r}: give its number, or {NONE}")
+        raise refusal(
+            "ranker %(name)r: give its number, or %(none)s", name=name, none=NONE
+        )
     return int(name)
 
 
@@ -151,7 +156,7 @@ def stored_ranker(project: Project, number: int) -> StoredRanker:
         facts["from"], facts["measure"], facts["taught"], facts["held"],
         facts["means"], facts["chances"], facts["queries"],
         tuple((name, share) for name, share in facts["importance"]),
-        tuple(facts["notes"]),
+        tuple(map(restored, facts["notes"])),
     )  # fmt: skip
 
 
@@ -162,14 +167,14 @@ def stored_rankers(project: Project) -> list[StoredRanker]:
 
 def list_rankers(project: Project) -> Table:
     """List all rankers, with what they reached on held-out queries."""
-    from classmark.ltr.training import MEASURES
+    from classmark.ltr.training import MEASURES, WITHOUT_PRICE
 
     rows: list[dict[str, Cell]] = [
         {
             "ranker": ranker.number,
             "in service": "yes" if ranker.in_service else "",
             "learner": ranker.learner,
-            "C": ranker.C,
+            "C": None if ranker.learner in WITHOUT_PRICE else ranker.C,
             "trained on": ranker.taught,
             "held out": ranker.held_out,
             **{name: ranker.means[LEARNED][name] for name in MEASURES},
@@ -195,7 +200,11 @@ def _place(project: Project, number: int) -> Path:
     rankers = project.rankers
     if number not in rankers.numbers():
         numbers = ", ".join(map(str, rankers.numbers())) or "none yet"
-        raise Mistake(f"there is no ranker {number}: there is {numbers}")
+        raise refusal(
+            "there is no ranker %(number)s: there is %(numbers)s",
+            number=number,
+            numbers=numbers,
+        )
     return rankers.folder / f"{number:06d}"
 
 
@@ -203,10 +212,12 @@ def ranker_for(project: Project, query: str, options: QueryOptions) -> int | Non
     """The number of the ranker that is to order the hits; None: the model alone does.
 
     One in service orders what is asked without a model, weights, feedback, prior or
-    meaning of its own; a query of #operators ranks by beliefs.
+    meaning of its own; a query of #operators ranks by beliefs, and a word with * or ?
+    has no features.
     """
     if options.ranker == NONE:
         return None
+    tree = parse(query)
     others = {
         worded("--model"): options.model,
         worded("--set"): options.parameters,
@@ -214,14 +225,17 @@ def ranker_for(project: Project, query: str, options: QueryOptions) -> int | Non
         worded("--feedback"): options.feedback,
         worded("--prior"): options.prior,
         worded("--hybrid"): options.hybrid,
-        "an #operator": isinstance(parse(query), Belief),
+        "an #operator": isinstance(tree, Belief),
+        "a word with * or ?": any(map(has_wildcard, leaves_of(tree))),
     }
     other = next((name for name, value in others.items() if value), None)
     if options.ranker is not None:
         if other is not None:
-            raise Mistake(
-                f"{worded('--ranker')} and {other}: both would order the answers: "
-                "leave one"
+            raise refusal(
+                "%(remedy)s and %(other)s would both determine the order: "
+                "leave one out",
+                remedy=worded("--ranker"),
+                other=other,
             )
         return ranker_number(options.ranker)
     current = project.rankers.current()
@@ -243,18 +257,26 @@ def ranker_features(
     ranker.require_fit_for(index, name)
     again = worded("train one again with classmark rank train")
     if ranker.recipe.pagerank and links is None:
-        raise Mistake(
-            f"{name} was trained with links, and no document links to another any "
-            f"more: {again}"
+        raise refusal(
+            "%(name)s was trained with links, and no document links to another "
+            "any more: %(again)s",
+            name=name,
+            again=again,
         )
     vectors = ranker.recipe.meaning
     if vectors is not None and (dense is None or dense.facts != vectors):
         others = "none" if dense is None else f"those of {dense.facts}"
-        raise Mistake(
-            f"{name} was trained with the vectors of {vectors}, and the project has "
-            f"{others}: choose them {worded('(classmark meaning set SOURCE)')}, "
-            f"{worded('take it out with classmark rank use none')}, {again}, or "
-            f"{worded('search with --ranker none')}"
+        raise refusal(
+            "%(name)s was trained with the vectors of %(vectors)s, and the "
+            "project has %(others)s: choose them %(remedy)s, %(remedy2)s, "
+            "%(again)s, or %(remedy3)s",
+            name=name,
+            vectors=vectors,
+            others=others,
+            remedy=worded("(classmark meaning set SOURCE)"),
+            remedy2=worded("take it out with classmark rank use none"),
+            again=again,
+            remedy3=worded("search with --ranker none"),
         )
     return ranker.features(index, links, dense)
 
@@ -276,9 +298,12 @@ def rerank(
     ranker: Reranker = opened.cached(number, lambda: open_ranker(project, number))
     recipe, facts = ranker.recipe, ranker.facts
     vectors = None if recipe.meaning is None else opened.vectors(project)
-    note = (
-        f"ordered by ranker {number} ({facts['learner']}, learned from "
-        f"{facts['taught']} queries)"
+    note = ngettext(
+        "ordered by ranker %(number)s (%(learner)s, learned from %(n)s query)",
+        "ordered by ranker %(number)s (%(learner)s, learned from %(n)s queries)",
+        facts["taught"],
+        number=number,
+        learner=facts["learner"],
     )
     if vectors is not None and vectors.note:
         note = f"{note}; {vectors.note}"

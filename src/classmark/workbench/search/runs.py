@@ -18,6 +18,7 @@ from classmark.evaluation.retrieval import (
     answer_queries,
     compare,
     fused_questions,
+    require_relevant,
     run_hybrid,
 )
 from classmark.figures import require_svg
@@ -32,6 +33,7 @@ from classmark.formats.judged_runs import (
 from classmark.formats.test_collections import write_run
 from classmark.index.asking import BOOLEAN
 from classmark.index.index import Index
+from classmark.language import several
 from classmark.measures import (
     PrecisionRecall,
     judge,
@@ -271,7 +273,7 @@ def measure_runs(
     columns = [Column("run"), *(Column(name, best="greatest") for name in names)]
     if plot is not None:
         notes.append(f"plot: {plot}")
-    title = f"Measured against {judgments.name}, {len(qrels)} queries"
+    title = f"Measured against {judgments.name}, {several(len(qrels), 'query')}"
     measured = Table(title, rows, "\n".join(notes), columns, "measures")
     return MeasuredRuns(measured, _by_query(values), _compared(values), graphs, plot)
 
@@ -302,7 +304,12 @@ def _notes(
     judgments: Path,
     paths: Mapping[str, Path],
 ) -> list[str]:
-    """Which queries the run or the judgments lack; refused where they share none."""
+    """Which queries the run or the judgments lack; refused where they share nothing."""
+    if is_graded(qrels):
+        require_relevant(qrels, str(judgments))
+        judged = {document for row in qrels.values() for document in row}
+    else:
+        judged = {d for pairs in qrels.values() for pair in pairs for d in pair}
     notes = []
     for name, run in runs.items():
         missing = sum(query not in run for query in qrels)
@@ -311,6 +318,12 @@ def _notes(
             raise Mistake(
                 f"no query of {paths[name]} is in {judgments} (as {next(iter(run))!r} "
                 f"and {next(iter(qrels))!r}): give judgments of the same topics"
+            )
+        if judged.isdisjoint(d for answers in run.values() for d in answers):
+            raise Mistake(
+                f"no document of {paths[name]} is judged in {judgments} (as "
+                f"{next(iter(next(iter(run.values()))))!r} and {min(judged)!r}): give "
+                "judgments of the same documents, under the same ids"
             )
         if missing:
             verbs = (

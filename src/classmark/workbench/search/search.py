@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from classmark.arrays import Floats
 from classmark.index.asking import BOOLEAN
 from classmark.index.feedback import Feedback, feedback_from
+from classmark.index.models import Prior
 from classmark.index.query_language import (
     Belief,
     MalformedQuery,
@@ -21,9 +22,10 @@ from classmark.index.query_language import (
     parse,
     positive_texts,
 )
-from classmark.index.search import Explanation, Prior, log_prior
+from classmark.index.search import Explanation, TermScore, log_prior
+from classmark.language import _
 from classmark.machines.files import is_one
-from classmark.problems import Mistake, worded
+from classmark.problems import Mistake, refusal, worded
 from classmark.validation import require_k
 from classmark.workbench.search import index as indexing
 from classmark.workbench.search.clicks import log_impression
@@ -61,6 +63,7 @@ OPTIONS = {
     "k": "-k",
 }
 NO_FILTERS = SearchFilters()
+SHOWN_TERMS = 10  # of a word with * or ?, in the parts of a score
 MEANING = "(meaning)"  # among the parts of a score
 NO_TERMS = "no word of the query is searched for: they are stop words, or signs"
 
@@ -73,7 +76,8 @@ class SearchResults:
     of the list in the log, None: it is not logged;  meaning : whether it counted
     beside words;  total : how many documents the query describes and the filters leave,
     None where it was not counted;  facets : their most frequent categories;  meant :
-    the query as it may be meant, empty where its words are there.
+    the query as it may be meant, empty where its words are there;  marks, order : in an
+    experiment, where each hit comes from, and what was mixed.
     """
 
     hits: tuple[DocumentHit, ...]
@@ -84,6 +88,8 @@ class SearchResults:
     total: int | None = None
     facets: tuple[Facet, ...] = ()
     meant: str = ""
+    marks: tuple[str | int, ...] = ()
+    order: str = ""
 
     @property
     def note(self) -> str:
@@ -126,16 +132,18 @@ class QueryOptions:
         options = named_values(self.parameters, worded("--set"))
         for name in options:
             if name in OPTIONS:
-                raise Mistake(
-                    f"{worded('--set')} {name}: {name} is no parameter: use "
-                    f"{worded(OPTIONS[name])}"
+                raise refusal(
+                    "%(remedy)s %(name)s: %(name)s is no parameter: use %(remedy2)s",
+                    remedy=worded("--set"),
+                    name=name,
+                    remedy2=worded(OPTIONS[name]),
                 )
         if self.weights:
             weights = named_values(self.weights, worded("--weight"), "title=2")
             for name, weight in weights.items():
                 if isinstance(weight, str):
                     where = f"{worded('--weight')} {name}={weight}"
-                    raise Mistake(f"{where}: give a number, 0 or more")
+                    raise refusal("%(where)s: give a number, 0 or more", where=where)
             options["fields"] = dict.fromkeys(fields, 1.0) | weights
         if self.feedback is not None:
             options["feedback"] = feedback_of(self.feedback)
@@ -156,7 +164,12 @@ def named_values(
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.strip() or not value.strip():
-            raise Mistake(f"{where} {text!r}: write name=value, as in {example}")
+            raise refusal(
+                "%(where)s %(text)r: write name=value, as in %(example)s",
+                where=where,
+                text=text,
+                example=example,
+            )
         values[name.strip()] = number_in(value.strip())
     return values
 
@@ -249,9 +262,10 @@ def search_in(
         )
         notes += more
     elif machines is not None:
-        raise Mistake(
-            f"ranker {number} reads the index on one machine: leave --workers and "
-            "--on out, or give --ranker none"
+        raise refusal(
+            "ranker %(number)s reads the index on one machine: leave --workers "
+            "and --on out, or give --ranker none",
+            number=number,
         )
     else:
         require_k(options.k, "document")
@@ -278,11 +292,11 @@ def search_index(
     machines : who searches, if not this process; the hits are the same.
     """
     if options.prior is not None:
-        raise Mistake("--prior needs the links of a project: import the file into one")
+        raise refusal("--prior needs the links of a project: import the file into one")
     if options.ranker is not None:
-        raise Mistake("--ranker needs the rankers of a project: import the file there")
+        raise refusal("--ranker needs the rankers of a project: import the file there")
     if options.hybrid not in {None, "no"}:
-        raise Mistake("--hybrid needs the vectors of a project: import the file there")
+        raise refusal("--hybrid needs the vectors of a project: import the file there")
     index = indexing.open_index(folder, memory=0)
     everything = Asking(Narrowing(NO_FILTERS, None), machines)
     hits, parts = _ask(index, query, options, None, everything)
@@ -300,13 +314,18 @@ def log_results(
 ) -> SearchResults:
     """Log the hits as an impression; return the results with its number."""
     shown = [(hit.id, float(hit.score or 0.0)) for hit in results.hits]
-    ranker = options.model or "bm25"
-    if results.ranker is not None:
-        ranker = f"ranker {results.ranker}"
-    elif results.meaning:
-        ranker += "+meaning"
-    number = log_impression(project, query, shown, ranker=ranker, who=who)
+    ranker = name_of_order(results, options.model)
+    number = log_impression(
+        project, query, shown, marks=results.marks, ranker=ranker, who=who
+    )
     return replace(results, impression=number)
+
+
+def name_of_order(results: SearchResults, model: str | None = None) -> str:
+    """What ordered the hits, as the log of searches has it."""
+    if results.order or results.ranker is not None:
+        return results.order or f"ranker {results.ranker}"
+    return (model or "bm25") + ("+meaning" if results.meaning else "")
 
 
 class Asking(NamedTuple):
@@ -329,7 +348,7 @@ def fused_for(
     """What words are fused with, None for words alone; and what to say of that.
 
     hybrid : as typed;  look_up : gives the vectors of the documents;  spread : whether
-    machines search. A project that has no source of vectors loads nothing for it.
+    machines answer topics. A project that has no source of vectors loads nothing.
     """
     settings = project.settings
     wish = settings.search.hybrid if hybrid is None else hybrid
@@ -350,10 +369,9 @@ def _ask_project(
     """The hits and their parts, whether meaning counted, and what to say of it."""
     prior = links_prior(project, opened, options.prior)
     look_up = partial(opened.vectors, project)
-    spread = asking.machines is not None
-    fused, notes = fused_for(project, options.hybrid, look_up, spread=spread)
+    fused, notes = fused_for(project, options.hybrid, look_up)
     if fused is not None:
-        both = fused, asking.narrow
+        both = fused, asking
         try:
             return *_ask_both(opened.index, query, options, prior, both), True, notes
         except Mistake as problem:
@@ -371,7 +389,7 @@ def _ask_both(
     query: str,
     options: QueryOptions,
     prior: Prior | None,
-    both: tuple[Fused, Narrowing],
+    both: tuple[Fused, Asking],
 ) -> Answered:
     """The hits by words and meaning; parts : also what meaning adds to each."""
     from classmark.index.fusion import HybridQuestion
@@ -379,26 +397,40 @@ def _ask_both(
     require_k(options.k, "document")
     _parsed(query)
     if options.model == BOOLEAN:
-        raise Mistake(
+        raise refusal(
             "the model boolean scores nothing: choose another, or words alone"
         )
-    fused, narrow = both
-    question = HybridQuestion.of(
-        index, query, fused.dense, fused.weight, model=options.model,
-        **options.for_index(index.fields, prior),
-    )  # fmt: skip
-    if narrow.members is not None:
-        near = narrow.members
-        near = near if question.members is None else near & question.members
-        words = narrow.apply(question.words)
-        question = replace(question, words=words, members=near)
-    hits, several = question.answer(options.depth), len(index.fields) > 1
-    if options.explain is False:
-        return hits, {}
-    return hits, {
-        hit.id: {MEANING: hit.meaning} | _parts(question.explain(hit), several)
-        for hit in hits
-    }
+    (fused, asking), index_options = both, options.for_index(index.fields, prior)
+    narrow = asking.narrow
+    with _searching(index, asking) as searching:
+        question = HybridQuestion.of(
+            index, query, fused.dense, fused.weight,
+            None if searching is index else searching.question,
+            model=options.model, **index_options,
+        )  # fmt: skip
+        if narrow.members is not None:
+            near = narrow.members
+            near = near if question.members is None else near & question.members
+            words = narrow.apply(question.words)
+            question = replace(question, words=words, members=near)
+        hits, names = question.answer(options.depth), _names(index, query)
+        if options.explain is False:
+            return hits, {}
+        return hits, {
+            hit.id: {MEANING: hit.meaning} | _parts(question.explain(hit), names)
+            for hit in hits
+        }
+
+
+def _searching(
+    index: Index, asking: Asking
+) -> AbstractContextManager[Index | SpreadIndex]:
+    """What is asked for words: the index itself, or the same on machines."""
+    if asking.machines is None:
+        return nullcontext(index)
+    from classmark.machines.searching import SpreadIndex
+
+    return SpreadIndex(asking.machines, index.path)
 
 
 def _ask(
@@ -412,18 +444,13 @@ def _ask(
     require_k(options.k, "document")
     index_options = options.for_index(index.fields, prior)
     tree = _parsed(query)
-    opening: AbstractContextManager[Index | SpreadIndex] = nullcontext(index)
     narrow = asking.narrow
-    if asking.machines is not None:
-        from classmark.machines.searching import SpreadIndex
-
-        opening = SpreadIndex(asking.machines, index.path)
-    with opening as searching:
+    with _searching(index, asking) as searching:
         if options.model == BOOLEAN or isinstance(tree, Belief):
             if options.explain:
-                raise Mistake(
-                    f"{worded('--explain')} takes a score apart: use a model that adds "
-                    "parts"
+                raise refusal(
+                    "%(remedy)s takes a score apart: use a model that adds parts",
+                    remedy=worded("--explain"),
                 )
             model, k = options.model, options.depth
             if narrow.members is not None:
@@ -434,25 +461,39 @@ def _ask(
         hits = narrow.apply(question).answer(options.depth)
         if options.explain is False:
             return hits, {}
-        several = len(index.fields) > 1
+        names = _names(index, query)
         return hits, {
-            hit.id: _parts(question.explain(hit.number), several) for hit in hits
+            hit.id: _parts(question.explain(hit.number), names) for hit in hits
         }
 
 
 def _parsed(query: str) -> Node:
     tree = parse(query)
     if tree is None:
-        raise MalformedQuery(query, 0, "there is no word in it: write what to look for")
+        raise MalformedQuery(query, 0, _("there is no word in it: enter some words"))
     return tree
 
 
-def _parts(explanation: Explanation, several: bool) -> dict[str, float]:
-    parts = {
-        f"{part.field}:{part.term}" if several else part.term: part.part
-        for part in explanation.parts
-        if part.part
+def _names(index: Index, query: str) -> Callable[[TermScore], str]:
+    """How a part of a score is called: by its field, where it was scored alone."""
+    several = len(index.fields) > 1
+    shown = {
+        pattern: f"{pattern} = {', '.join(terms[:SHOWN_TERMS])}"
+        + (f" and {len(terms) - SHOWN_TERMS} more" * (len(terms) > SHOWN_TERMS))
+        for pattern, terms in index.expand(query).items()
     }
+
+    def name(part: TermScore) -> str:
+        term = shown.get(part.term, part.term)
+        return f"{part.field}:{term}" if several and part.field else term
+
+    return name
+
+
+def _parts(
+    explanation: Explanation, name: Callable[[TermScore], str]
+) -> dict[str, float]:
+    parts = {name(part): part.part for part in explanation.parts if part.part}
     return parts | ({"(document)": explanation.own} if explanation.own else {})
 
 
@@ -466,6 +507,7 @@ def _shown(
 ) -> tuple[DocumentHit, ...]:
     analyzer = index.analyzer
     terms = {term for text in positive_texts(parse(query)) for term in analyzer(text)}
+    terms.update(*index.expand(query).values())
     shown = []
     for rank, hit in enumerate(hits, first):
         document = documents.get(hit.id)
@@ -480,7 +522,17 @@ def _shown(
 
 
 def _notes(index: Index, query: str) -> list[str]:
-    return [] if index.terms(query) else [NO_TERMS]
+    """What to say of a query's words: none is searched for, or a wildcard fits none."""
+    wildcards = index.expand(query)
+    notes = [] if index.terms(query) or wildcards else [NO_TERMS]
+    stems = (
+        ", whose words are stems: write fewer letters" if index.analyzer.stem else ""
+    )
+    return notes + [
+        f"no word of the index fits {pattern}{stems}"
+        for pattern, terms in wildcards.items()
+        if not terms
+    ]
 
 
 def links_prior(
@@ -493,11 +545,15 @@ def links_prior(
     size = number_in(weight) if weight else 1.0
     if name != "pagerank" or isinstance(size, str):
         where = f"{worded('--prior')} {text!r}"
-        raise Mistake(f"{where}: write pagerank, or pagerank:0.5")
+        raise refusal("%(where)s: write pagerank, or pagerank:0.5", where=where)
     links = opened.chances(project)
     if links is None:
         where = f"{worded('--prior')} {name}"
-        raise Mistake(f"{where}: no document of {project.folder} links to one")
+        raise refusal(
+            "%(where)s: no document of %(folder)s links to one",
+            where=where,
+            folder=project.folder,
+        )
     return log_prior(links, float(size))
 
 

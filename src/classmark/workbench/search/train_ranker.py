@@ -7,16 +7,24 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from classmark.arrays import Floats
 from classmark.evaluation import retrieval
-from classmark.formats.svmlight import read_letor, write_letor
-from classmark.ltr import normalise_per_query, training
+from classmark.formats.svmlight import write_letor
+from classmark.language import (
+    N_,
+    _,
+    as_stored,
+    decimal,
+    general,
+    joined,
+    restored,
+    several,
+    whole,
+)
+from classmark.ltr import training
 from classmark.ltr.features import Reranker, open_reranker, save_reranker
-from classmark.ltr.judged import order_measured, select_over_queries
+from classmark.ltr.saved import stored_of
 from classmark.measures import parse
-from classmark.problems import Mistake, worded
+from classmark.problems import refusal, worded
 from classmark.workbench.results import Cell, Table, WorkResult, as_result
 from classmark.workbench.search import clicks, rankers
 from classmark.workbench.search.index import open_project_index
@@ -52,24 +60,21 @@ def judged_by_people(index: Index, judgments: Judgments) -> JudgedTraining:
     queries, qrels, name = read_judged(judgments)
     unknown = [query for query in qrels if query not in queries]
     grades, missing = _within(index, {q: qrels[q] for q in qrels if q in queries})
-    notes = [
-        f"judgments of {len(ids)} {what} are left out ({_some(ids)})"
-        for what, ids in (
-            ("queries that are not there", unknown),
-            ("documents that are not in the index", missing),
-        )
-        if ids
-    ]
+    notes = []
+    if unknown:
+        wrong = N_("judgments of %(n)s unknown queries are left out (%(ids)s)")
+        notes.append(_(wrong, n=whole(len(unknown)), ids=_some(unknown)))
+    if missing:
+        wrong = N_("judgments of %(n)s documents outside the index left out (%(ids)s)")
+        notes.append(_(wrong, n=whole(len(missing)), ids=_some(missing)))
     if missing and not any(grades.values()):
-        raise Mistake(
-            f"{name}: no judged document is in the index ({_some(missing)} are not): "
-            "give judgments of this project's documents"
+        raise refusal(
+            "%(name)s: no judged document is in the index (%(some)s are not): "
+            "give judgments of this project's documents",
+            name=name,
+            some=_some(missing),
         )
     judged = retrieval.judged_queries(index, queries, grades, name)
-    if not any(grade > 0 for row in judged.qrels.values() for grade in row.values()):
-        raise Mistake(
-            f"{name}: no document has a grade above 0: judge some as relevant"
-        )
     return JudgedTraining(judged, queries, None, tuple(notes))
 
 
@@ -79,9 +84,7 @@ def judged_by_clicks(
     """Read the click log: a query is its text, and what was clicked is relevant.
 
     weighed : a preference counts the more, the less its winner's position is looked at.
-
-    That a document was never clicked may only say that nobody was shown it: measures
-    on clicks favour what was shown.
+    Measures on clicks favour what was shown: others could not be clicked.
     """
     clicked: dict[str, dict[str, float]] = {}
     for seen in clicks.read_impressions(project.store):
@@ -92,13 +95,14 @@ def judged_by_clicks(
             "log searches with classmark search --log, and what is opened with "
             "classmark click"
         )
-        raise Mistake(f"nothing was clicked yet: {remedy}")
+        raise refusal("nothing has been clicked yet: %(remedy)s", remedy=remedy)
     grades, missing = _within(index, clicked)
     looks = clicks.estimated_propensities(project.store) if weighed else None
     preferences = clicks.logged_preferences(project.store, strategy, looks)
-    notes = ["held-out queries are judged by clicks, which favour what was shown"]
+    notes = [_("held-out queries are judged by clicks, which favour what was shown")]
     if missing:
-        notes.append(f"clicks on {len(missing)} documents that are gone are left out")
+        gone = N_("clicks on %(n)s deleted documents are left out")
+        notes.append(_(gone, n=whole(len(missing))))
     texts = {query: query for query in clicked}
     judged = retrieval.judged_queries(index, texts, grades, "the click log")
     return JudgedTraining(judged, texts, preferences, tuple(notes))
@@ -158,14 +162,8 @@ def train_ranker(
     project: Project, judgments: Judgments, options: RankerTraining, who: str = ""
 ) -> RankerTrained:
     """Learn from judged queries or clicks; into service only if surely better."""
-    learner, index = _learner(options), open_project_index(project)
-    if options.clicks is None:
-        judged = judged_by_people(index, judgments)
-    else:
-        judged = judged_by_clicks(project, index, options.clicks, options.weighed)
-    parting = training.part_queries(
-        list(judged.judged.queries), options.share, options.seed
-    )
+    learner, index = learner_from(options), open_project_index(project)
+    judged, parting = _material(project, index, judgments, options)
     links, vectors = chances(project, index), _vectors(project, index)
     prepared = training.prepare(
         judged.judged, parting, options.measure, links, vectors and vectors.usable
@@ -190,15 +188,67 @@ def train_ranker(
     used = better or options.force
     if used:
         rankers.use_ranker(project, str(number), who)
-    table = compared_table(f"Ranker {number}", learned.compared, facts["notes"])
-    return RankerTrained(number, table, used, _verdict(number, better, used), page)
+    notes = [restored(note) for note in facts["notes"]]
+    title = _("Ranker %(number)s", number=number)
+    table = compared_table(title, learned.compared, notes)
+    reason = guard_reason(learned.compared, options.measure)
+    verdict = joined(_verdict(number, better=better, used=used), reason)
+    return RankerTrained(number, table, used, verdict, page)
+
+
+def _material(
+    project: Project, index: Index, judgments: Judgments, options: RankerTraining
+) -> tuple[JudgedTraining, training.Parting]:
+    """What is learned from, and which queries teach and which judge.
+
+    With clicks and judgments the clicks teach, and the judgments judge: of queries that
+    are not among those clicked in.
+    """
+    if options.clicks is None:
+        judged = judged_by_people(index, judgments)
+    else:
+        judged = judged_by_clicks(project, index, options.clicks, options.weighed)
+    if options.clicks is None or judgments == Judgments():
+        queries = list(judged.judged.queries)
+        return judged, training.part_queries(queries, options.share, options.seed)
+    people = judged_by_people(index, judgments)
+    unseen, apart = people.judged, {" ".join(t) for t in people.judged.queries.values()}
+    taught = [
+        query
+        for query, terms in judged.judged.queries.items()
+        if " ".join(terms) not in apart and query not in unseen.queries
+    ]
+    if len(taught) < 2 or len(unseen.queries) < 2:
+        raise refusal(
+            "queries to learn from by clicks: %(clicked)s, others that are judged: "
+            "%(judged)s; two of each are needed",
+            clicked=whole(len(taught)),
+            judged=whole(len(unseen.queries)),
+        )
+    clicked = judged.judged.only(taught)
+    both = replace(
+        clicked,
+        queries={**clicked.queries, **unseen.queries},
+        qrels={**clicked.qrels, **unseen.qrels},
+        texts={**clicked.texts, **unseen.texts},
+    )
+    same = len(judged.judged.queries) - len(taught)
+    notes = [
+        _("learned from clicks; tested on judgments"),
+        *people.notes,
+    ]
+    if same:
+        only = N_("%(n)s queries with clicks are used for testing only")
+        notes.insert(1, _(only, n=whole(same)))
+    parting = training.Parting(tuple(taught), tuple(unseen.queries), options.seed)
+    return JudgedTraining(both, both.texts, judged.preferences, tuple(notes)), parting
 
 
 def start_training(
     desk: Desk, judgments: Judgments, options: RankerTraining, who: str
 ) -> Job:
     """Train a ranker as a job; an unknown learner or measure is refused at once."""
-    _learner(options)
+    learner_from(options)
 
     def work(project: Project) -> WorkResult:
         trained = train_ranker(project, judgments, options, who)
@@ -221,10 +271,12 @@ def start_comparing(
     return desk.jobs.start(COMPARING, work, who)
 
 
-def _learner(options: RankerTraining) -> training.RankerRecipe:
+def learner_from(options: RankerTraining) -> training.RankerRecipe:
     """The learner with the prices to choose among; the measure is checked, too."""
     parse(options.measure)
     learner = training.learner_of(options.learner)
+    if options.prices and not learner.has_price:
+        raise refusal("%(name)s has no C: leave C out", name=learner.name)
     return learner._replace(prices=options.prices or learner.prices)
 
 
@@ -238,17 +290,26 @@ def evaluate_ranker(
     taught = {t for ranker in opened.values() for t in ranker.facts["queries taught"]}
     fresh = [q for q in judged.judged.queries if judged.texts[q] not in taught]
     if not fresh:
-        raise Mistake("every query was learned from: give other judged queries")
+        raise refusal(
+            "all these queries were used for training: give other judged queries"
+        )
     held_out = judged.judged.only(fresh)
     runs = {
-        f"ranker {number}": _run(project, index, held_out, ranker, f"ranker {number}")
+        _ranker_name(number): _run(
+            project, index, held_out, ranker, _ranker_name(number)
+        )
         for number, ranker in opened.items()
     }
     runs |= served_by(project, index)(held_out)
     notes = list(judged.notes)
     if left := len(judged.judged.queries) - len(fresh):
-        notes.append(f"{left} queries were learned from and are left out")
-    return compared_table("Rankers", training.compare(held_out, runs), notes)
+        learned = N_("%(n)s queries were used for training and are left out")
+        notes.append(_(learned, n=whole(left)))
+    return compared_table(_("Rankers"), training.compare(held_out, runs), notes)
+
+
+def _ranker_name(number: int) -> str:
+    return _("ranker %(number)s", number=number)
 
 
 def write_features(project: Project, judgments: Judgments, path: Path) -> Table:
@@ -268,8 +329,9 @@ def write_features(project: Project, judgments: Judgments, path: Path) -> Table:
     numbered: list[dict[str, Cell]] = [
         {"number": at, "feature": name} for at, name in enumerate(candidates.names, 1)
     ]
+    queries = several(len(candidates.blocks), "query")
     notes = [
-        f"{len(rows):,} rows of {len(candidates.blocks)} queries in {path}",
+        f"{several(len(rows), 'row')} of {queries} in {path}",
         "not scaled: scale each feature within its query before learning",
         *([vectors.note] if vectors and vectors.note else []),
         *judged.notes,
@@ -333,18 +395,17 @@ def _reranker(
     facts: Mapping[str, Any],
 ) -> Reranker:
     ranker, candidates = learned.ranker, learned.candidates
-    trees = getattr(ranker, "booster_", None)
-    weights = np.empty(0) if trees else getattr(ranker, "weights_", None)
+    weights, trees = stored_of(ranker)
     return Reranker(
         learner,
         candidates.names,
-        np.asarray(ranker.coef_ if weights is None else weights, np.float64),
+        weights,
         candidates.recipe,
         learned.tuned.choice,
         training.CANDIDATES,
         tuple(index.fields),
         str(index.analyzer),
-        trees.model_to_string() if trees else "",
+        trees,
         facts,
     )
 
@@ -359,7 +420,9 @@ def _facts(
     compared = learned.compared
     name, (model, parameters) = options.measure, learned.tuned.choice
     setting = ", ".join(f"{key} {value:g}" for key, value in parameters.items())
-    best = f"{training.BEST}: {model}" + (f" ({setting})" if setting else "")
+    best = _("best single model: %(name)s", name=model)
+    if setting:
+        best = joined(best, f"({setting})", by=" ")
     return {
         "learner": options.learner,
         "from": "clicks" if options.clicks else "judgments",
@@ -384,7 +447,7 @@ def _facts(
             for at, query in enumerate(compared.queries)
         ],
         "importance": list(learned.importance(parting.taught).items()),
-        "notes": [best, *judged.notes],
+        "notes": [as_stored(note) for note in (best, *judged.notes)],
     }
 
 
@@ -400,76 +463,55 @@ def compared_table(
             row[name] = float(each.mean())
             row[f"p, {name}"] = compared.chances.get(order, {}).get(name)
         rows.append(row)
-    many = f"{len(compared.queries)} held-out queries"
-    tested = f"p: two-sided randomisation test against {first}"
-    return Table(f"{title} on {many}", rows, "; ".join([tested, *notes]))
+    many = _(
+        "%(title)s, tested on %(n)s held-out queries",
+        title=title,
+        n=whole(len(compared.queries)),
+    )
+    tested = _("p: two-sided randomisation test against “%(order)s”", order=first)
+    return Table(many, rows, joined(tested, *notes))
 
 
-def _verdict(number: int, better: bool, used: bool) -> str:
-    sure = f"surely better than what was in service (p < {training.SURE:g})"
+def _verdict(number: int, *, better: bool, used: bool) -> str:
+    values = {"number": number, "p": general(training.SURE)}
     if better:
-        return f"ranker {number} is in service: it is {sure}"
+        return _(
+            "ranker %(number)s is now in service: it is significantly better than the "
+            "previous order (p < %(p)s)",
+            **values,
+        )
     if used:
-        return f"ranker {number} is in service, by force: it is not {sure}"
-    remedy = worded(
-        "classmark rank use {number} puts it there all the same", number=number
-    )
-    return f"ranker {number} is stored, not in service: it is not {sure}; {remedy}"
-
-
-BEST_FEATURE = "best single feature"
-
-
-def learn_file(path: Path, options: RankerTraining) -> Table:
-    """Learn from some queries of a LETOR file, and compare on the others.
-
-    Features are scaled to 0 … 1 within each query; the best single feature, rising or
-    falling, is that of the queries learned from.
-    """
-    learner, judged = _learner(options), read_letor(path)
-    qids = np.array(judged.qids)
-    parting = training.part_queries(
-        list(dict.fromkeys(judged.qids)), options.share, options.seed
-    )
-    X = normalise_per_query(judged.rows, judged.qids)
-    in_training = np.isin(qids, parting.taught)
-    taught, held_out = (
-        (X[rows], judged.grades[rows], qids[rows])
-        for rows in (in_training, ~in_training)
-    )
-    prices, folds = learner.prices, min(5, len(parting.taught))
-    price = prices[0]
-    if len(prices) > 1:
-        chosen = select_over_queries(
-            learner.make(price), *taught, prices, folds=folds, measure=options.measure
+        return _(
+            "ranker %(number)s is now in service, as requested, although it is not "
+            "significantly better than the previous order (p ≥ %(p)s)",
+            **values,
         )
-        price = float(chosen.parameters["C"])
-    ranker = learner.make(price).fit(*taught)
-    column, sign = _best_feature(*taught, options.measure)
-    names = tuple(dict.fromkeys((*training.MEASURES, options.measure)))
-    X, grades, queries = held_out
-    scores = {LEARNED: ranker.decision_function(X), BEST_FEATURE: sign * X[:, column]}
-    values = {
-        order: order_measured(each, grades, queries, names)
-        for order, each in scores.items()
-    }
-    compared = training.RankerComparison(
-        parting.held_out, values, training.tested(values)
+    remedy = worded("classmark rank use {number} puts it in service", number=number)
+    return _(
+        "ranker %(number)s is stored but not in service: it is not significantly "
+        "better than the previous order (p ≥ %(p)s); %(remedy)s",
+        **values,
+        remedy=remedy,
     )
-    notes = [
-        f"{BEST_FEATURE}: {column + 1}, {'rising' if sign > 0 else 'falling'}",
-        f"{options.learner}, C {price:g}, learned from {len(parting.taught)} queries",
-    ]
-    return compared_table(path.name, compared, notes)
 
 
-def _best_feature(X: Floats, grades: Floats, qids: Any, name: str) -> tuple[int, float]:
-    """Return the feature that orders best by itself, and whether it rises or falls."""
-    tried = {
-        (column, sign): float(
-            order_measured(sign * X[:, column], grades, qids, [name])[name].mean()
-        )
-        for column in range(X.shape[1])
-        for sign in (1.0, -1.0)
-    }
-    return max(tried, key=tried.__getitem__)
+def guard_reason(compared: training.RankerComparison, name: str) -> str:
+    """The figures by which the guard decided, in words."""
+    learned, served = compared.values[LEARNED][name], compared.values[SERVED][name]
+    result = retrieval.compare(served, learned)
+    p = compared.chances[SERVED][name]
+    reason = _(
+        "%(name)s %(mean)s against %(before)s on %(n)s held-out queries, %(better)s "
+        "better, %(worse)s worse, p = %(p)s",
+        name=name,
+        mean=decimal(learned.mean(), 4),
+        before=decimal(served.mean(), 4),
+        n=whole(len(learned)),
+        better=whole(result.better),
+        worse=whole(result.worse),
+        p=general(p, 2),
+    )
+    if p >= training.SURE and result.difference > 0:
+        more = _("more judged queries may show a difference")
+        return joined(reason, more, by=": ")
+    return reason

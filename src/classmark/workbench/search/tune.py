@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from classmark.corpus.documents import train_test
 from classmark.evaluation import retrieval
 from classmark.evaluation.figures import sweep_curve
 from classmark.figures import require_svg
@@ -20,7 +21,10 @@ from classmark.formats.judged_runs import (
 )
 from classmark.formats.records import gather
 from classmark.formats.text_files import Numbered
-from classmark.problems import Mistake, worded
+from classmark.index.fusion import WEIGHT
+from classmark.index.models import resolve
+from classmark.language import _, decimal, general, joined, whole
+from classmark.problems import refusal, worded
 from classmark.workbench.results import (
     Cell,
     Evaluated,
@@ -55,7 +59,8 @@ class Sweep:
 
     fixed : ``name=value`` for parameters that stay;  feedback : as ``search`` takes it;
     hybrid : the weight of meaning beside words is tried;  use : the best one becomes
-    the project's.
+    the project's;  share : of the queries, to tune on, the others being asked once, by
+    what is best and by the defaults; 1: all;  seed : parts the queries.
     """
 
     model: str = "bm25"
@@ -65,13 +70,16 @@ class Sweep:
     feedback: str | None = None
     hybrid: bool = False
     use: bool = False
+    share: float = 1.0
+    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Judgments:
     """Where queries and judgments are: two files, a known collection, or here.
 
-    texts : query → text;  grades : query → document → grade.
+    texts : query → text;  grades : query → document → grade;  format_ : of the file of
+    judgments, None: told by its lines.
     """
 
     queries: Path | None = None
@@ -80,6 +88,7 @@ class Judgments:
     data: Path | None = None
     texts: Mapping[str, str] | None = None
     grades: Mapping[str, Mapping[str, float]] | None = None
+    format_: str | None = None
 
 
 def judgments_of(
@@ -94,7 +103,7 @@ def judgments_of(
     """
     texts = _query_lines(queries) if isinstance(queries, str) else queries
     if not texts or not qrels:
-        raise Mistake("judged queries are empty: give some, with documents judged")
+        raise refusal("judged queries are empty: give some, with documents judged")
     grades = qrels
     if isinstance(qrels, str):
         grades = gather(graded_lines(_numbered(qrels, "qrels")))
@@ -103,10 +112,12 @@ def judgments_of(
 
 def _query_lines(text: str) -> dict[str, str]:
     file, texts = _numbered(text, "queries"), {}
-    for _, line in file:
+    for _line, line in file:
         id_, *words = line.split(None, 1)
         if not words:
-            file.refuse("an id and the words of the query are needed: mend the line")
+            raise file.refusal(
+                "an id and the words of the query are needed: correct the line"
+            )
         texts[file.new_id(id_)] = words[0].strip()
     return texts
 
@@ -133,33 +144,105 @@ def tune(
         grid, notes = retrieval.defined(plan.model, grid, fixed)
     path = plot or REPORTS / f"tune-{plan.model}-{'-'.join(grid)}.svg"
     require_svg(path)
-    if dense is None:
-        settings = retrieval.settings_of(grid)
-        trials = retrieval.sweep(
-            judged, plan.model, settings, plan.measure, fixed=fixed, feedback=feedback
-        )
-    else:
+    rest, judged = parted(judged, plan)
+
+    def tried(part: retrieval.JudgedQueries, grid: retrieval.Grid) -> list[Any]:
+        if dense is None:
+            settings = retrieval.settings_of(grid)
+            return retrieval.sweep(
+                part, plan.model, settings, plan.measure, fixed=fixed, feedback=feedback
+            )
         questions = retrieval.fused_questions(
-            judged.searcher, judged.queries, judged.texts, dense,
+            part.searcher, part.queries, part.texts, dense,
             ((plan.model, fixed), None, None), feedback=feedback,
         )  # fmt: skip
-        trials = retrieval.learn_weight(
-            judged, questions, grid[MEANING_WEIGHT], plan.measure
+        return retrieval.learn_weight(
+            part, questions, grid[MEANING_WEIGHT], plan.measure
         )
+
+    trials = tried(judged, grid)
     best = retrieval.best_of(trials)
+    if rest is not None:
+        notes.insert(0, _on_the_rest(rest, best, plan, tried))
     rows: list[dict[str, Cell]] = [
         {**trial.parameters, plan.measure: trial.value} for trial in trials
     ]
-    values = ", ".join(f"{name} = {value:g}" for name, value in best.parameters.items())
-    table = Table(
-        f"{plan.model}{' and meaning' if dense else ''} on {judged.name}, "
-        f"{len(judged.queries)} queries",
-        rows,
-        "\n".join([f"best: {values} ({plan.measure} {best.value:.4f})", *notes]),
-    )
+    title, said = _words_of(judged, plan, best, dense)
+    table = Table(title, rows, joined(said, *notes, by="\n"))
     names = (next(iter(grid)), plan.measure)
     sweep_curve(_curves(trials, grid), path, table.title, names)
     return Evaluated(table, path)
+
+
+def _words_of(
+    judged: retrieval.JudgedQueries,
+    plan: Sweep,
+    best: retrieval.Trial,
+    dense: DenseIndex | None,
+) -> tuple[str, str]:
+    """What was tuned on what, and what is best."""
+    title = _(
+        "%(model)s on %(queries)s, %(n)s queries",
+        model=_("%(model)s and meaning", model=plan.model) if dense else plan.model,
+        queries=judged.name,
+        n=whole(len(judged.queries)),
+    )
+    return title, _(
+        "best: %(values)s (%(measure)s %(value)s)",
+        values=_values(best.parameters),
+        measure=plan.measure,
+        value=decimal(best.value, 4),
+    )
+
+
+def parted(
+    judged: retrieval.JudgedQueries, plan: Sweep
+) -> tuple[retrieval.JudgedQueries | None, retrieval.JudgedQueries]:
+    """Part the queries by chance: those held out, None without any, and the others."""
+    if plan.share == 1.0:
+        return None, judged
+    ids = list(judged.queries)
+    if not 0.0 < plan.share < 1.0 or not 0 < round(plan.share * len(ids)) < len(ids):
+        raise refusal(
+            "share is %(share)s: give one above 0 and below 1 that leaves some "
+            "of %(n)s queries to tune on and some to report, or 1 for all",
+            share=general(plan.share),
+            n=whole(len(ids)),
+        )
+    tuned, held_out = train_test(len(ids), 1.0 - plan.share, plan.seed)
+    return judged.only([ids[at] for at in held_out]), judged.only(
+        [ids[at] for at in tuned]
+    )
+
+
+def _on_the_rest(
+    rest: retrieval.JudgedQueries,
+    best: retrieval.Trial,
+    plan: Sweep,
+    tried: Callable[[retrieval.JudgedQueries, retrieval.Grid], list[retrieval.Trial]],
+) -> str:
+    """How good the best setting is on the queries it was not chosen by."""
+    usual = {MEANING_WEIGHT: WEIGHT}
+    if not plan.hybrid:
+        parameters = resolve(plan.model, {})[0].parameters
+        usual = {name: parameters[name.rstrip("_")].default for name in best.parameters}
+    values = [
+        tried(rest, {name: [value] for name, value in setting.items()})[0].value
+        for setting in (best.parameters, usual)
+    ]
+    return _(
+        "on the %(n)s queries held out: %(best)s, and %(usual)s by the default, "
+        "%(defaults)s",
+        n=whole(len(rest.queries)),
+        best=decimal(values[0], 4),
+        usual=decimal(values[1], 4),
+        defaults=_values(usual),
+    )
+
+
+def _values(parameters: Mapping[str, float]) -> str:
+    parts = [f"{name} = {value:g}" for name, value in parameters.items()]
+    return ", ".join(parts)
 
 
 def tune_meaning(
@@ -176,7 +259,7 @@ def tune_meaning(
     others have open.
     """
     if project is None:
-        raise Mistake("--hybrid needs the vectors of a project: give --project DIR")
+        raise refusal("--hybrid needs the vectors of a project: give --project DIR")
     from classmark.workbench.search.hybrid import Fusion, index_vectors, to_be_fused
 
     with judged_in(project, None, judgments) as judged:
@@ -190,8 +273,8 @@ def tune_meaning(
         weight = f"{best[MEANING_WEIGHT]:g}"
         values = {"search.meaning_weight": weight}
         (users or project).change_settings(values, who or whoami())
-        more.append(f"searches count meaning {weight} from now on")
-    note = "\n".join([table.note, *more])
+        more.append(_("searches now use the weight %(weight)s", weight=weight))
+    note = joined(table.note, *more, by="\n")
     return replace(done, table=replace(table, note=note))
 
 
@@ -199,9 +282,11 @@ def start_tuning(desk: Desk, judgments: Judgments, plan: Sweep, who: str) -> Job
     """Try every setting as a job; too many of them are refused at once."""
     count = prod(map(len, _grid(plan).values()))
     if count > MOST_SETTINGS:
-        raise Mistake(
-            f"{count:,} settings are to be tried: give larger steps, so that there are "
-            f"{MOST_SETTINGS:,} at most"
+        raise refusal(
+            "%(count)s settings would be tried: choose larger steps, so "
+            "that there are at most %(most_settings)s",
+            count=whole(count),
+            most_settings=whole(MOST_SETTINGS),
         )
 
     def work(project: Project) -> WorkResult:
@@ -222,14 +307,18 @@ def _grid(plan: Sweep) -> dict[str, list[float]]:
     if plan.hybrid:
         grid = grid or {MEANING_WEIGHT: list(retrieval.WEIGHTS)}
         if list(grid) != [MEANING_WEIGHT]:
-            raise Mistake(
-                f"{worded('--hybrid')} tries the weight of meaning: "
-                f"{worded('give --parameter weight=0:4:0.5, or none')}"
+            raise refusal(
+                "%(remedy)s tries the weight of meaning: %(remedy2)s",
+                remedy=worded("--hybrid"),
+                remedy2=worded("give --parameter weight=0:4:0.5, or none"),
             )
     elif plan.use:
-        raise Mistake("a model's parameters are given when searching: leave use out")
+        raise refusal("a model's parameters are given when searching: leave use out")
     if not grid:
-        raise Mistake(f"no parameter to tune: {worded('give --parameter b=0:1:0.05')}")
+        raise refusal(
+            "no parameter to tune: %(remedy)s",
+            remedy=worded("give --parameter b=0:1:0.05"),
+        )
     return grid
 
 
@@ -247,9 +336,9 @@ def judged_in(
     """
     if folder is None and project is None:
         if judgments.dataset is None or judgments.queries or judgments.qrels:
-            raise Mistake(
-                "nothing to tune on: give --dataset NAME, or a project or --index with "
-                "--queries FILE and --qrels FILE"
+            raise refusal(
+                "nothing to tune on: give --dataset NAME, or a project or "
+                "--index with --queries FILE and --qrels FILE"
             )
         with retrieval.indexed(_loaded(judgments), opening_on(machines)) as judged:
             yield judged
@@ -273,11 +362,12 @@ def read_judged(
             "give --queries FILE and --qrels FILE, or --dataset NAME for those of a "
             "known collection"
         )
-        raise Mistake(f"judged queries are needed: {remedy}")
-    qrels = read_judgments(judgments.qrels)
+        raise refusal("judged queries are needed: %(remedy)s", remedy=remedy)
+    qrels = read_judgments(judgments.qrels, judgments.format_)
     if not is_graded(qrels):
-        raise Mistake(
-            f"{judgments.qrels} holds preference pairs: give grades to tune or learn on"
+        raise refusal(
+            "%(qrels)s holds preference pairs: give grades to tune or learn on",
+            qrels=judgments.qrels,
         )
     return read_topics(judgments.queries), qrels, judgments.queries.name
 

@@ -16,7 +16,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from classmark.formats.records import THRESHOLD, Record
-from classmark.problems import Mistake
+from classmark.problems import refusal
 from classmark.progress import track
 from classmark.taxonomy.tree import Category
 from classmark.workbench.store.schema import damaged
@@ -86,9 +86,11 @@ def as_row(category: Category, number: Mapping[str, int]) -> Row:
     """A category as a row that stands; ``number`` : id → number of its parents."""
     for parent in category.parents:
         if parent not in number:
-            raise Mistake(
-                f"category {category.id!r} names the parent {parent!r}, which is not "
-                "among the categories: add it or leave the parent empty"
+            raise refusal(
+                "category %(id)r names the parent %(parent)r, which is not among "
+                "the categories: add it or leave the parent empty",
+                id=category.id,
+                parent=parent,
             )
     return BLANK | {
         **{column: getattr(category, column) for column in PLAIN},

@@ -30,7 +30,10 @@ from classmark.workbench.store.schema import (
     NUMBERING,
     POSTGRES,
     VERSION,
+    StoreInUse,
+    archived,
     in_use,
+    presence,
     script,
     too_new,
 )
@@ -124,6 +127,10 @@ SELECT set_config('lock_timeout', '30s', false),
   set_config('search_path', $1::text, false)
 """
 _AT_ONCE = 2000  # rows fetched together
+_LEARN = "SELECT pg_advisory_lock(hashtextextended(?, 0))"
+_LEARNED = "SELECT pg_advisory_unlock(hashtextextended(?, 0))"
+_PREPARE = b"SELECT pg_advisory_xact_lock(hashtextextended($1, 1))"
+_WAITING = b"SELECT set_config('synchronous_commit', $1, false)"
 _TURN = b"UPDATE turn SET number = number + 1"
 _BEGIN_TO_READ = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _TABLES = b"SELECT tablename FROM pg_tables WHERE schemaname = $1 ORDER BY tablename"
@@ -141,14 +148,17 @@ class Postgres:
     """A connection to the server; it is made again when it was lost between acts.
 
     place : host, database and schema, as they are shown: without a password;
-    in_transaction : whether something was begun and is not at its end.
+    in_transaction : whether something was begun and is not at its end;  like : compares
+    with a pattern, capital letters as small ones.
     """
+
+    like = "ILIKE"
 
     def __init__(self, server: StoreSettings, *, create: bool = False) -> None:
         self._url = os.environ.get(FROM_ENVIRONMENT) or server.url
         self._schema = server.schema
         self.place = _shown(self._url, server.schema)
-        self.in_transaction = False
+        self.in_transaction = self._archived = False
         self._writes = self._turns = 0
         self._connection = self._connected()
         try:
@@ -191,12 +201,18 @@ class Postgres:
             for row in rows:
                 copy.write_row(row)
 
+    def close_to_writing(self) -> None:
+        """Let this connection only read."""
+        self._archived = True
+
     def discard(self) -> None:
         """Drop the schema that was just made."""
         self._execute(f'DROP SCHEMA "{self._schema}" CASCADE'.encode())
 
     def begin(self, *, write: bool) -> None:
         """Begin to write alone, or to read what is there now, whatever others write."""
+        if write and self._archived:
+            raise archived(self.place)
         self._execute(b"BEGIN" if write else _BEGIN_TO_READ)
         self.in_transaction = True
         try:
@@ -229,6 +245,25 @@ class Postgres:
         """How many transactions of others have written, and statements from here."""
         row: Any = self._execute(b"SELECT number FROM turn").fetchone()
         return int(row[0]) - self._turns - self.in_transaction, self._writes
+
+    @contextmanager
+    def learning(self) -> Iterator[None]:
+        """Be the only process that learns, unless another takes very long.
+
+        The server frees it with the connection. Within a transaction nobody waits.
+        """
+        if self.in_transaction:
+            yield
+            return
+        try:
+            self.run(_LEARN, (self._schema,))
+        except StoreInUse:
+            yield
+            return
+        try:
+            yield
+        finally:
+            self.run(_LEARNED, (self._schema,))
 
     def check(self) -> None:
         """Read every row; one that cannot be read is a ``DamagedFolder``."""
@@ -308,6 +343,37 @@ class Postgres:
     def _version(self) -> int:
         row: Any = self._connection.execute(b"SELECT version FROM turn").fetchone()
         return int(row[0])
+
+
+class PostgresBeside(Postgres):
+    """A connection to the tables of presence; without the turn, waiting for no disk."""
+
+    def rows(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
+        """Run one statement, as a transaction; return its rows."""
+        cursor = self._execute(numbered(sql), values)
+        return cursor.fetchall() if cursor.description else []
+
+    @contextmanager
+    def syncing(self) -> Iterator[None]:
+        """Inside, what is written is on disk before the next statement."""
+        self._execute(_WAITING, ("on",))
+        try:
+            yield
+        finally:
+            self._execute(_WAITING, ("off",))
+
+    def _connected(self) -> psycopg.Connection[Any]:
+        connection = super()._connected()
+        connection.execute(_WAITING, ("off",))
+        return connection
+
+    def _prepare(self, *, create: bool) -> None:  # noqa: ARG002 (where they are missing)
+        tables = {n for (n,) in self._connection.execute(_TABLES, (self._schema,))}
+        if "cookies" in tables:  # the last one
+            return
+        with self._connection.transaction():
+            self._connection.execute(_PREPARE, (self._schema,))
+            self._connection.execute(presence(POSTGRES).encode())
 
 
 def _shown(url: str, schema: str) -> str:

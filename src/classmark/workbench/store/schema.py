@@ -22,6 +22,8 @@ together share a ``step``. What holds is in ``marked``, the last mark of a searc
 document. ``impressions`` are lists that a search has shown, ``clicks`` what was opened
 from them; both only grow.
 
+Who is here (``PRESENCE``) is beside all that, and of no format: ``presence``.
+
 SQLite and PostgreSQL read the same text; the few words that differ are filled in.
 """
 
@@ -35,7 +37,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from string import Template
 
-from classmark.problems import DamagedFolder, Mistake
+from classmark.problems import DamagedFolder, Mistake, worded
 
 APPLICATION = 0x436C4D6B  # "ClMk": the file is ours
 VERSION = 9
@@ -282,6 +284,24 @@ CREATE VIEW marked AS
       AND EXISTS (SELECT 1 FROM documents AS d WHERE d.id = m.document)) AS made
   WHERE age = 1;
 """
+PRESENCE = """
+CREATE TABLE IF NOT EXISTS sessions (
+  digest $TEXT PRIMARY KEY,
+  name $TEXT NOT NULL,
+  stamp $TEXT NOT NULL,
+  began $REAL NOT NULL,
+  used $REAL NOT NULL
+);
+CREATE TABLE IF NOT EXISTS claims (
+  document $TEXT PRIMARY KEY,
+  who $TEXT NOT NULL,
+  until $REAL NOT NULL
+);
+CREATE INDEX IF NOT EXISTS claims_by_person ON claims (who, until);
+CREATE TABLE IF NOT EXISTS failures (source $TEXT NOT NULL, at $REAL NOT NULL);
+CREATE INDEX IF NOT EXISTS failures_by_source ON failures (source, at);
+CREATE TABLE IF NOT EXISTS cookies (number $INTEGER PRIMARY KEY, mark $TEXT NOT NULL);
+"""
 TABLES = (
     DOCUMENTS, IMPORTED_BY, CATEGORIES, LOG, LOG_BY_PERSON, TEXTS, SEARCHES, CLICKS,
     PEOPLE, VIEWS,
@@ -358,6 +378,11 @@ def script(version: int, words: Mapping[str, str]) -> str:
     return Template("".join(parts if version else TABLES)).substitute(words)
 
 
+def presence(words: Mapping[str, str]) -> str:
+    """What makes the tables of presence, where they are missing."""
+    return Template(PRESENCE).substitute(words)
+
+
 def table_names() -> list[str]:
     """Every table, after those that it refers to."""
     return re.findall(r"CREATE TABLE (\w+)", "".join(TABLES))
@@ -421,6 +446,12 @@ class StoreInUse(Mistake):
 def in_use(place: str) -> StoreInUse:
     """The error that another process writes for too long."""
     return StoreInUse(f"{place} is in use by another process: try again in a moment")
+
+
+def archived(place: str) -> Mistake:
+    """The error that a project is closed to writing."""
+    remedy = worded("bring it back with classmark projects unarchive")
+    return Mistake(f"{place} is archived, so nothing is written: {remedy}")
 
 
 def too_new(place: str, version: int) -> DamagedFolder:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from classmark.problems import DamagedFolder, worded
+from classmark.storage import locked_file
 from classmark.workbench.store.schema import (
     APPLICATION,
     SQLITE,
     VERSION,
+    archived,
     damaged,
     in_use,
+    presence,
     script,
     statements,
     too_new,
@@ -25,6 +29,8 @@ if TYPE_CHECKING:
 
 
 PATIENCE = 30.0  # seconds to wait for another process that writes
+SOON = 0.01  # seconds between two tries to be the one that learns
+LEARNING = "learning.lock"
 REPLACED = (
     "was replaced or removed while it was open, so nothing is written: put back the "
     "file that was there, or stop every program that has it open and start again"
@@ -35,8 +41,12 @@ class Embedded:
     """An open SQLite file: write-ahead log, every commit synced, tables of today.
 
     place : its path, as it is shown;  file, log : which files are there, the second is
-    SQLite's log of writes;  shared : several threads may use it, one at a time.
+    SQLite's log of writes;  shared : several threads may use it, one at a time;  like :
+    compares with a pattern, capital letters of English as small ones.
     """
+
+    like = "LIKE"
+    patience = PATIENCE
 
     def __init__(self, path: Path, *, create: bool, shared: bool) -> None:
         if not create and not path.exists():
@@ -50,7 +60,7 @@ class Embedded:
         self.log: tuple[int, int] | None = None
         try:
             self._connection = sqlite3.connect(
-                path, PATIENCE, isolation_level=None, check_same_thread=not shared
+                path, self.patience, isolation_level=None, check_same_thread=not shared
             )
         except sqlite3.Error as problem:
             raise damaged(path, problem) from problem
@@ -98,13 +108,22 @@ class Embedded:
 
     def run(self, sql: str, values: tuple[Any, ...] = ()) -> sqlite3.Cursor:
         """Run one statement."""
-        try:
+        with self._explained():
             return self._connection.execute(sql, values)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Let what the engine refuses inside be told with the file and a remedy."""
+        try:
+            yield
         except (sqlite3.IntegrityError, sqlite3.ProgrammingError):
             raise
         except sqlite3.DatabaseError as problem:
-            if getattr(problem, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
+            code = getattr(problem, "sqlite_errorcode", None)
+            if code == sqlite3.SQLITE_BUSY:
                 raise in_use(self.place) from problem
+            if code == sqlite3.SQLITE_READONLY and self._pragma("query_only"):
+                raise archived(self.place) from problem
             raise damaged(self.place, problem) from problem
 
     def stream(self, sql: str) -> Iterator[Any]:
@@ -121,6 +140,10 @@ class Embedded:
             f"INSERT INTO {table} ({names}) VALUES ({places})",  # noqa: S608 (names of our tables)
             rows,
         )
+
+    def close_to_writing(self) -> None:
+        """Let this connection only read."""
+        self.run("PRAGMA query_only = ON")
 
     def discard(self) -> None:
         """Leave the file to its folder."""
@@ -163,6 +186,20 @@ class Embedded:
         """What changes when others write, and when this connection does."""
         return self._pragma("data_version"), self._connection.total_changes
 
+    @contextmanager
+    def learning(self) -> Iterator[None]:
+        """Be the only process that learns, unless another takes very long.
+
+        The system frees it when a process dies. Within a transaction nobody waits.
+        """
+        until = time.monotonic() + (0.0 if self.in_transaction else PATIENCE)
+        file = locked_file(self._path.with_name(LEARNING))
+        while file is None and time.monotonic() < until:
+            time.sleep(SOON)
+            file = locked_file(self._path.with_name(LEARNING))
+        with file or nullcontext():
+            yield
+
     def check(self) -> None:
         """Read every page; a bad one is a ``DamagedFolder`` with its remedy."""
         for (verdict,) in self.run("PRAGMA integrity_check(1)"):
@@ -171,11 +208,45 @@ class Embedded:
 
     def copy_to(self, path: Path) -> None:
         """Write the store as it is at one moment, whole, while others write."""
-        self.run("VACUUM INTO ?", (str(path),))
+        closed = self._pragma("query_only")  # to writing; the copy is another file
+        self.run("PRAGMA query_only = OFF")
+        try:
+            self.run("VACUUM INTO ?", (str(path),))
+        finally:
+            self.run(f"PRAGMA query_only = {closed}")
 
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
+
+
+class EmbeddedBeside(Embedded):
+    """A file beside a store with the tables of presence; it waits for no disk."""
+
+    patience = 1.0
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, create=True, shared=True)
+
+    def _prepare(self) -> None:
+        self._connection.execute("PRAGMA journal_mode = WAL")
+        self._connection.execute("PRAGMA synchronous = NORMAL")
+        for statement in statements(presence(SQLITE)):
+            self._connection.execute(statement)
+
+    def rows(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
+        """Run one statement, as a transaction; return its rows."""
+        with self._explained():  # one that returns rows writes as they are read
+            return self._connection.execute(sql, values).fetchall()
+
+    @contextmanager
+    def syncing(self) -> Iterator[None]:
+        """Inside, what is written is on disk before the next statement."""
+        self.run("PRAGMA synchronous = FULL")
+        try:
+            yield
+        finally:
+            self.run("PRAGMA synchronous = NORMAL")
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

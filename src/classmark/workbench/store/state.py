@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from threading import RLock
@@ -15,12 +16,13 @@ LAST = (
     "(SELECT coalesce(max(number), 0) FROM all_documents)"
 )
 SINCE = (
-    "SELECT document, undoes IS NOT NULL, changes IS NOT NULL FROM judgments "
+    "SELECT document, undoes IS NOT NULL, changes FROM judgments "
     "WHERE seq > ? AND seq <= ?"
 )
 IS_HERE = "SELECT 1 FROM documents WHERE id = ?"
 NEW_DOCUMENTS = "SELECT id FROM documents WHERE number > ? ORDER BY number"
 LABELS = "SELECT document, category FROM labels"
+NAMING = {"id", "stands"}  # where they were set before, labels change with them
 MANY = 2000  # acts, above which all labels are read again
 
 
@@ -29,10 +31,12 @@ class State:
 
     ids : the documents;  labels : document → its categories, those decided last at the
     end;  aside : the documents that are set aside;  counts : category → how many
-    documents have it;  upto : the last act that was followed;  newest : the number of
-    the last document;  last_undo : the last act followed that undoes another;
-    returned : grows when a document waits that did not before;  lock : held while acts
-    are followed;  derived : what features compute act by act beside it, by their class.
+    documents have it;  upto : the last act that was followed;  labelled : the last
+    after which labels were others;  newest : the number of the last document;
+    last_undo : the last act followed that undoes another;  returned : grows when a
+    document waits that did not before;  back : for the last of these numbers, which
+    document, where it was one;  lock : held while acts are followed;  derived : what
+    features compute act by act beside it, by their class.
     """
 
     def __init__(self) -> None:
@@ -41,8 +45,9 @@ class State:
         self.labels: dict[str, tuple[str, ...]] = {}
         self.aside: set[str] = set()
         self.counts: Counter[str] = Counter()
-        self.upto = self.newest = self.returned = 0
+        self.upto = self.newest = self.returned = self.labelled = 0
         self.last_undo = 0
+        self.back: dict[int, str] = {}
         self.derived: dict[type, Any] = {}
         self._documents: tuple[int, Mapping[str, list[str]]] = (-1, {})
 
@@ -65,28 +70,35 @@ class State:
         return self
 
     def _take(self, store: Store, upto: int) -> None:
-        """Follow the acts until a number; all labels anew where categories changed."""
+        """Follow the acts until a number; all labels anew where their names changed."""
         few = self.upto and upto - self.upto <= MANY
         acts = store.run(SINCE, (self.upto, upto)).fetchall() if few else []
         if not few or any(undoes for _, undoes, _ in acts):
             self.last_undo = upto
-        if not few or any(changes for *_, changes in acts):
+        if not few or any(map(_touches_labels, (changes for *_, changes in acts))):
             with store.snapshot():
                 rows = store.run(f"{LABELS} ORDER BY seq")
                 self.labels, self.aside = _by_document(rows), store.aside()
             self.counts = Counter(c for names in self.labels.values() for c in names)
             self._list_documents(store)
+            self.labelled = upto
             return
         touched = {str(id_) for id_, *_ in acts if id_ is not None}
-        if any(id_ is None for id_, *_ in acts) or any(
+        if any(not _is_of_categories(*act) for id_, *act in acts if id_ is None) or any(
             (id_ in self.ids) != bool(store.run(IS_HERE, (id_,)).fetchone())
             for id_ in touched
         ):
             self._list_documents(store)
+        if touched:
+            self.labelled = upto
         for id_ in touched:
             waited = self.waits(id_)
             self._look(store, id_)
-            self.returned += not waited and self.waits(id_)
+            if not waited and self.waits(id_):
+                self.returned += 1
+                self.back[self.returned] = id_
+        while len(self.back) > MANY:
+            del self.back[next(iter(self.back))]
 
     def _list_documents(self, store: Store) -> None:
         """Take up which documents are here: some came back, or were taken away."""
@@ -110,12 +122,12 @@ class State:
     def documents(self) -> Mapping[str, list[str]]:
         """Category → its documents, those decided last at the end."""
         with self.lock:
-            if self._documents[0] != self.upto:
+            if self._documents[0] != self.labelled:
                 documents: dict[str, list[str]] = {}
                 for id_, names in self.labels.items():
                     for name in names:
                         documents.setdefault(name, []).append(id_)
-                self._documents = self.upto, documents
+                self._documents = self.labelled, documents
             return self._documents[1]
 
     def waits(self, document: str) -> bool:
@@ -132,7 +144,7 @@ class State:
     @property
     def n_aside(self) -> int:
         """How many documents are set aside and have no label."""
-        return len(self.aside - self.labels.keys())
+        return sum(document not in self.labels for document in self.aside)
 
     @property
     def n_waiting(self) -> int:
@@ -140,8 +152,25 @@ class State:
         return max(0, len(self.ids) - len(self.labels) - self.n_aside)
 
 
+def _is_of_categories(undoes: bool, changes: str | None) -> bool:
+    """Whether an act changes categories, and can change no document."""
+    return not undoes and bool(changes)
+
+
+def _touches_labels(changes: str | None) -> bool:
+    """Whether changes of categories call some otherwise, take away or bring back."""
+    if not changes:
+        return False
+    fields = json.loads(changes).values()
+    return any(pair[name][0] for pair in fields for name in NAMING & pair.keys())
+
+
 def _by_document(rows: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    """Document → its categories; those with the same one alone share a tuple."""
     labels: dict[str, tuple[str, ...]] = {}
+    alone: dict[str, tuple[str]] = {}
     for document, category in rows:
-        labels[document] = (*labels.get(document, ()), category)
+        one = alone.setdefault(category, (category,))
+        before = labels.get(document)
+        labels[document] = one if before is None else before + one
     return labels

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from classmark.corpus.documents import Document
 from classmark.formats.records import THRESHOLD, Record
-from classmark.problems import MissingExtra, Mistake, worded
+from classmark.problems import MissingExtra, refusal, worded
 from classmark.taxonomy.tree import ACTIVE, Category
 from classmark.workbench.settings import StoreSettings
 from classmark.workbench.store.log import (
@@ -107,6 +107,11 @@ SELECT seq FROM without
 """
 DOCUMENTS = "SELECT id, fields, meta, links FROM documents"
 EVER = "SELECT id, fields, meta, links FROM all_documents"
+CHANGED_CATEGORIES = """
+SELECT changes FROM judgments WHERE changes IS NOT NULL AND seq > ? AND seq <= ?
+ORDER BY seq
+"""
+LATER_CATEGORIES = "SELECT count(*) FROM categories WHERE number >= ?"
 UNDECIDED = """
 FROM documents WHERE id NOT IN (SELECT document FROM labels)
 AND id NOT IN (SELECT document FROM aside)
@@ -186,22 +191,29 @@ class Store:
         else:
             add = worded("run classmark taxonomy add {category}", category=category)
             remedy = f"correct its id, or {add}"
-        raise Mistake(f"there is no category {category!r}: {remedy}")
+        raise refusal(
+            "there is no category %(category)r: %(remedy)s",
+            category=category,
+            remedy=remedy,
+        )
+
+    def has_category(self, id_: str) -> bool:
+        """Whether a category of this id stands."""
+        return self.run(CATEGORY_NUMBER, (id_,)).fetchone() is not None
 
     def is_threshold(self, name: str | None) -> bool:
         """Whether a name is the word for the threshold, and no category's."""
-        if name != THRESHOLD:
-            return False
-        return self.run(CATEGORY_NUMBER, (name,)).fetchone() is None
+        return name == THRESHOLD and not self.has_category(name)
 
     def require_open(self, names: Iterable[str]) -> None:
         """Refuse categories that are not there or are retired."""
         for name in names:
             number = self.number_of(name)
             if self.category_rows([number])[number]["status"] != ACTIVE:
-                raise Mistake(
-                    f"category {name!r} is retired: choose another, or undo its "
-                    "retirement"
+                raise refusal(
+                    "category %(name)r is retired: choose another, or undo its "
+                    "retirement",
+                    name=name,
                 )
 
     def judge(self, acts: Iterable[Act], who: str) -> list[int]:
@@ -343,11 +355,14 @@ class Store:
         rows = self.run(f"{DOCUMENTS} WHERE id IN ({places})", tuple(ids))
         return {id_: tuple(contents) for id_, *contents in rows}
 
-    def records(self) -> Iterator[JudgedRecord]:
-        """All documents with the statements on them, in order of arrival."""
+    def records(self, *, ever: bool = False) -> Iterator[JudgedRecord]:
+        """All documents with the statements on them, in order of arrival.
+
+        ever : with those that were deleted since, of which nothing holds now.
+        """
         statements, preferences = self.standing(), self.preferences()
         aside = self.aside()
-        for row in self.run(f"{DOCUMENTS} ORDER BY number"):
+        for row in self.run(f"{EVER if ever else DOCUMENTS} ORDER BY number"):
             id_ = row[0]
             yield _judged(
                 row, statements.get(id_, {}), preferences.get(id_, {}), id_ in aside
@@ -395,7 +410,11 @@ class Store:
         sql = EVER if ever else DOCUMENTS
         row = self.run(f"{sql} WHERE id = ?", (id_,)).fetchone()
         if row is None:
-            raise Mistake(f"there is no document {id_!r} in {self.path.parent}")
+            raise refusal(
+                "there is no document %(id)r in %(parent)s",
+                id=id_,
+                parent=self.path.parent,
+            )
         return row
 
     def put_categories(
@@ -434,6 +453,29 @@ class Store:
     def categories(self) -> list[Category]:
         """All categories that stand, in order of arrival."""
         return as_categories(self.category_rows())
+
+    def changed_categories(self, after: int, upto: int) -> list[Category] | None:
+        """The categories that acts between two changed, or added last, as they are.
+
+        None where one is called otherwise, was taken away or was brought back.
+        """
+        new, numbers = set[int](), set[int]()
+        for (text,) in self.run(CHANGED_CATEGORIES, (after, upto)):
+            for number, fields in unpacked(text).items():
+                numbers.add(number)
+                if "id" in fields or "stands" in fields:
+                    if number in new or fields.get("stands", (1, 1)) != (0, 1):
+                        return None
+                    new.add(number)
+        if new:
+            ((later,),) = self.run(LATER_CATEGORIES, (min(new),))
+            if later != len(new):
+                return None
+        rows = self.category_rows(numbers)
+        above = {p for row in rows.values() for p in json.loads(str(row["parents"]))}
+        changed = {row["id"] for row in rows.values()}
+        rows |= self.category_rows(above - numbers)
+        return [each for each in as_categories(rows) if each.id in changed]
 
     def labels(self) -> dict[str, dict[str, float]]:
         """Document → category → grade, as of now."""
@@ -489,9 +531,11 @@ class Store:
                 return detail
         return {}
 
-    def counts(self) -> dict[str, int]:
-        """How many of everything."""
-        return {name: self.run(sql).fetchone()[0] for name, sql in COUNTS.items()}
+    def counts(self, *names: str) -> dict[str, int]:
+        """How many of everything, or of what is named."""
+        return {
+            name: int(self.run(COUNTS[name]).fetchone()[0]) for name in names or COUNTS
+        }
 
 
 def taken_back(

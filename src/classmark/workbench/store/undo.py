@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from itertools import cycle
 from typing import TYPE_CHECKING, NamedTuple
 
-from classmark.problems import Mistake, worded
+from classmark.problems import Mistake, refusal, worded
 from classmark.taxonomy.tree import taxonomy_of
 from classmark.workbench.results import Logged
 from classmark.workbench.store import log
@@ -107,9 +107,12 @@ def _last(store: Store, who: str) -> int:
         (who,),
     ).fetchone()[0]
     if last is None:
-        raise Mistake(
-            f"{who} has nothing to undo: "
-            + worded("give the number of another's act (classmark history lists them)")
+        raise refusal(
+            "%(who)s has nothing to undo: %(remedy)s",
+            who=who,
+            remedy=worded(
+                "give the number of another's act (classmark history lists them)"
+            ),
         )
     return int(last)
 
@@ -122,13 +125,16 @@ def _line(store: Store, seq: int) -> _Line:
     ).fetchone()
     if row is None:
         numbers = worded("see the numbers with classmark history")
-        raise Mistake(f"there is no act {seq}: {numbers}")
+        raise refusal("there is no act %(seq)s: %(numbers)s", seq=seq, numbers=numbers)
     undoes, changes, *columns = row
     newest = max(chain_of(store, seq))
     if is_undone(store, seq) or (newest != seq and undoes is not None):
-        raise Mistake(
-            f"act {seq} is undone already; the last word on it is act {newest}: to "
-            f"take that back, {worded('run classmark undo {number}', number=newest)}"
+        raise refusal(
+            "act %(seq)s is undone already, last by act %(newest)s: to "
+            "take that back, %(remedy)s",
+            seq=seq,
+            newest=newest,
+            remedy=worded("run classmark undo {number}", number=newest),
         )
     return _Line._make([*columns, log.unpacked(changes) if changes else {}])
 
@@ -217,11 +223,16 @@ def _append(store: Store, act: log.Act, line: _Line, who: str) -> int:
         if not PLACES.isdisjoint(set[str]().union(*(act.changes or {}).values())):
             taxonomy_of(store.categories())
     except sqlite3.IntegrityError:
-        raise Mistake(
-            f"{refused}: another category has its id now: rename that one first"
+        raise refusal(
+            "%(refused)s: another category has its id now: rename that one first",
+            refused=refused,
         ) from None
     except Mistake as problem:
-        raise Mistake(f"{refused} as things stand: {problem}") from None
+        raise refusal(
+            "%(refused)s now: %(problem)s",
+            refused=refused,
+            problem=problem,
+        ) from None
     return seq
 
 
@@ -233,9 +244,12 @@ def _text_before(store: Store, line: _Line) -> tuple[str, ...] | None:
     first = min(chain_of(store, line.seq))
     (last,) = store.run(REPLACED_SINCE, (line.document, first)).fetchone()
     if last is not None:
-        raise Mistake(
-            f"act {line.seq} cannot be undone alone: act {last} replaced what "
-            f"{line.document!r} says since: undo {last} first"
+        raise refusal(
+            "act %(seq)s cannot be undone alone: act %(last)s replaced the "
+            "text of %(document)r since: undo %(last)s first",
+            seq=line.seq,
+            last=last,
+            document=line.document,
         )
     return tuple(contents)
 
@@ -274,14 +288,17 @@ def _require_untouched(store: Store, line: _Line) -> None:
     ):
         later = log.unpacked(text)
         if any(field in later.get(number, {}) for number, field in cells):
-            raise Mistake(
-                f"{refused}: act {seq} changed the same category since: undo {seq} "
-                "first"
+            raise refusal(
+                "%(refused)s: act %(seq)s changed the same category since: undo "
+                "%(seq)s first",
+                refused=refused,
+                seq=seq,
             )
     now = store.category_rows(line.changes)
     if any(now[n][field] != line.changes[n][field][1] for n, field in cells):
-        raise Mistake(
-            f"{refused}: the category is not as it was then: make the change anew"
+        raise refusal(
+            "%(refused)s: the category has changed since: make the change again",
+            refused=refused,
         )
 
 
@@ -289,9 +306,11 @@ def _require_standing(store: Store, line: _Line) -> None:
     pair = {number for number in (line.category, line.other) if number is not None}
     for row in store.category_rows(pair).values():
         if not row["stands"]:
-            raise Mistake(
-                f"act {line.seq} is about the category {row['id']!r}, which is not "
-                "there any more: undo what took it away first, or decide anew"
+            raise refusal(
+                "act %(seq)s is about the category %(row)r, which no longer "
+                "exists: undo its removal first, or decide again",
+                seq=line.seq,
+                row=row["id"],
             )
 
 
@@ -302,9 +321,11 @@ def _require_here(store: Store, line: _Line) -> None:
     root = min(chain_of(store, line.seq))
     ((act,),) = store.run("SELECT act FROM judgments WHERE seq = ?", (root,))
     if act not in (log.DELETE, log.INSERT):
-        raise Mistake(
-            f"act {line.seq} is about the document {line.document!r}, which is not "
-            "here any more: undo what took it away first"
+        raise refusal(
+            "act %(seq)s is about the document %(document)r, which no "
+            "longer exists: undo its removal first",
+            seq=line.seq,
+            document=line.document,
         )
 
 
@@ -315,8 +336,11 @@ def _require_kept(store: Store, changes: log.Changes, line: _Line) -> None:
             continue
         (judgments,) = store.run(IN_USE, (number,)).fetchone()
         if judgments:
-            raise Mistake(
-                f"act {line.seq} ({line.act}) cannot be undone: the category that "
-                f"would go is in use (judgments: {judgments}): merge it into "
-                "another, or retire it"
+            raise refusal(
+                "act %(seq)s (%(act)s) cannot be undone: the category that "
+                "would be removed is in use (%(judgments)s labels): merge it "
+                "into another, or retire it",
+                seq=line.seq,
+                act=line.act,
+                judgments=judgments,
             )

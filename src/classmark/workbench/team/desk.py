@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 import threading
 import time
 from collections import Counter, deque
@@ -11,15 +10,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from threading import Condition, Lock, RLock, Thread, local
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakSet, finalize
 
+from classmark.language import _, whole
 from classmark.problems import Mistake
-from classmark.taxonomy.tree import Category, Taxonomy, taxonomy_of
+from classmark.taxonomy.tree import (
+    Category,
+    Taxonomy,
+    taxonomy_following,
+    taxonomy_of,
+)
 from classmark.workbench.deciding.queue import LOOKED_AT, Guesses, Queues
 from classmark.workbench.deciding.sheet import CategoryExamples, Sheet, Sheets, lay_out
 from classmark.workbench.examples.open_searches import SearchCache
@@ -30,8 +34,12 @@ from classmark.workbench.learning.live import (
 )
 from classmark.workbench.project import Project
 from classmark.workbench.settings import FILE, read_settings
+from classmark.workbench.store.presence import Presence
 from classmark.workbench.store.schema import StoreInUse
+from classmark.workbench.team.claims import Claims
+from classmark.workbench.team.events import Events
 from classmark.workbench.team.jobs import Jobs
+from classmark.workbench.team.others import SETTLED, Others
 from classmark.workbench.team.webhooks import Webhooks
 
 if TYPE_CHECKING:
@@ -43,107 +51,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 LOG = logging.getLogger(__name__)
 
-MINUTES = 10
-HELD = 3  # documents that one person may have open at once
-
-
-class Claims:
-    """Documents that are open, each by one person, for some minutes.
-
-    >>> claims = Claims()
-    >>> claims.take("d1", "ada"), claims.take("d1", "bo"), claims.holder("d1")
-    (True, False, 'ada')
-    """
-
-    def __init__(self, minutes: float = MINUTES) -> None:
-        self._lock = Lock()
-        self._held: dict[str, tuple[str, float]] = {}  # who, and until when
-        self._seconds = 60 * minutes
-
-    def take(self, document: str, who: str) -> bool:
-        """Have a document open from now on; False where another has it."""
-        with self._lock:
-            if self._of(document) not in ("", who):
-                return False
-            self._held.pop(document, None)
-            self._held[document] = who, time.monotonic() + self._seconds
-            mine = [id_ for id_, (person, _) in self._held.items() if person == who]
-            for old in mine[:-HELD]:
-                del self._held[old]
-            return True
-
-    def release(self, document: str, who: str) -> None:
-        """Close a document, where it is open by this person."""
-        with self._lock:
-            if self._of(document) == who:
-                del self._held[document]
-
-    def holder(self, document: str) -> str:
-        """Who has a document open; "" if nobody."""
-        with self._lock:
-            return self._of(document)
-
-    def _of(self, document: str) -> str:
-        who, until = self._held.get(document, ("", math.inf))
-        if until < time.monotonic():
-            del self._held[document]
-            return ""
-        return who
-
-
-KEPT = 256  # that a slow listener may leave unread
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """Something that happened.
-
-    kind : "decided" (an act on a document), "learned" (up to act ``number``), "job" (of
-    that number, begun or ended), "trained" (by that job) or "taxonomy" (categories
-    changed);  said : in words.
-    """
-
-    kind: str
-    number: int = 0
-    document: str = ""
-    who: str = ""
-    said: str = ""
-
-
-class Events:
-    """Tells what happens to all listeners; one who does not read misses the oldest.
-
-    >>> events = Events()
-    >>> with events.subscribe() as listener:
-    ...     events.tell("decided", 7)
-    ...     listener.popleft().number
-    7
-    """
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._listeners: dict[int, deque[Event]] = {}
-
-    @contextmanager
-    def subscribe(self) -> Iterator[deque[Event]]:
-        """Listen: events are appended from now on."""
-        listener: deque[Event] = deque(maxlen=KEPT)
-        with self._lock:
-            self._listeners[id(listener)] = listener
-        try:
-            yield listener
-        finally:
-            with self._lock:
-                del self._listeners[id(listener)]
-
-    def tell(self, kind: str, number: int = 0, **facts: str) -> None:
-        """Tell everybody of an event."""
-        event = Event(kind, number, **facts)
-        with self._lock:
-            for listener in self._listeners.values():
-                listener.append(event)
-
-
 LOOK = 1.0  # seconds between two looks at what others have done
 IDLE = 30.0  # seconds without an act, after which the ranker is saved
 TRAIN_AGAIN = "train again"  # the job
@@ -151,7 +58,7 @@ AGAIN = 2.0  # seconds, at least, between two looks at the queue
 
 
 class Background:
-    """One thread that learns, and one that looks at the documents that wait."""
+    """Threads: one learns, one looks at what waits, one at what others have done."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
@@ -160,6 +67,7 @@ class Background:
         self._changed = Condition()
         self._asked, self._done = Counter[str](), Counter[str]()
         self._followed, self._acted = (0, ""), time.monotonic()
+        self._undone = -1, ""  # the last act looked at that undoes, and the model
         self._threads = [
             Thread(
                 target=copy_context().run,  # in the words of who opened the desk
@@ -167,7 +75,11 @@ class Background:
                 name=name,
                 daemon=True,
             )
-            for name, step in (("learning", self._learn), ("ordering", self._order))
+            for name, step in (
+                ("learning", self._learn),
+                ("ordering", self._order),
+                ("following", self._follow),
+            )
         ]
 
     def start(self) -> None:
@@ -243,8 +155,9 @@ class Background:
                 self._stop.wait(LOOK)
 
     def _learn(self) -> None:
+        desk = self._desk
         woken = self._wake.wait(LOOK)
-        request, desk = self._begin("learning", self._wake), self._desk
+        request = self._begin("learning", self._wake)
         desk.notice()
         upto = desk.state.upto
         if desk.service.upto < upto:
@@ -253,8 +166,9 @@ class Background:
                 words = f"learned from {learned.documents}"
                 desk.events.tell("learned", desk.service.upto, said=words)
         moment = upto, desk.service.base
-        if moment != self._followed:
-            self._unlearn()
+        undone = desk.state.last_undo, desk.service.base
+        if undone != self._undone and self._unlearn():
+            self._undone = undone
         if moment != self._followed or woken:
             self._followed = moment
             self._acted = time.monotonic()
@@ -263,12 +177,17 @@ class Background:
             desk.service.save()
         self._end("learning", request)
 
-    def _unlearn(self) -> None:
-        """Train again, where acts were undone that the model was trained on."""
+    def _unlearn(self) -> bool:
+        """Train again, where acts were undone that the model was trained on.
+
+        False: a training goes on, so it is to be looked at again.
+        """
         jobs, project = self._desk.jobs, self._desk.service.project
-        busy = jobs.running("train") or jobs.running(TRAIN_AGAIN)
-        if not busy and self.runs and is_unlearned_by_training(project):
+        if jobs.running("train") or jobs.running(TRAIN_AGAIN):
+            return False
+        if self.runs and is_unlearned_by_training(project):
             jobs.start(TRAIN_AGAIN, unlearn_by_training)
+        return True
 
     def _order(self) -> None:
         self._stale.wait()
@@ -278,6 +197,12 @@ class Background:
         self._begun.set()
         self._end("ordering", request)
         self._hurry.wait(AGAIN)
+
+    def _follow(self) -> None:
+        desk = self._desk
+        self._stop.wait(SETTLED if desk.others.are_waiting else LOOK)
+        desk.webhooks.look_again()
+        desk.others.look()
 
     def _rest(self, seconds: float) -> bool:
         self._begun.set()
@@ -293,8 +218,9 @@ class Desk(Project):
 
     Every thread reads by a connection of its own, ``store``; one at a time writes,
     within ``writing`` or by ``write``. queues, guesses, claims : who is given which
-    document next;  sheets : what is laid out;  events, jobs : what happens, and long
-    work.  begin : whether learning and ordering begin at once, or when
+    document next;  presence : who is here;  sheets : what is laid out;  events, others,
+    jobs : what happens, here and elsewhere, and long work.  begin : whether learning
+    and ordering begin at once, or when
     ``background.start`` is called.
     """
 
@@ -302,9 +228,14 @@ class Desk(Project):
         self._thread = local()
         self._opened: WeakSet[Store] = WeakSet()
         self._opening, self._writing = Lock(), RLock()
+        self._reading = Lock()
+        self._categories: Mapping[str, Category] = {}
+        self._tree = Taxonomy(())
+        self._categories_at = 0
         super().__init__(folder, shared=True)
         self._waiting: deque[tuple[Callable[[Project], Any], Future[Any]]] = deque()
-        self.events, self.claims = Events(), Claims()
+        self.presence = Presence.beside(self.store)
+        self.events, self.claims = Events(), Claims(self.presence)
         self.jobs, self.queues, self.guesses = Jobs(self), Queues(self), Guesses(self)
         self.sheets, self.examples = Sheets(), CategoryExamples()
         self.search_cache = SearchCache()
@@ -314,6 +245,7 @@ class Desk(Project):
         self._ranked_at = self._categories_at
         self.service.open()
         self._state.follow(self.store)
+        self.others = Others(self)
         self._ahead = ThreadPoolExecutor(1, "ahead")
         self.webhooks = Webhooks(self)
         self.webhooks.start()
@@ -332,6 +264,7 @@ class Desk(Project):
         self.background.stop()
         self.service.save()
         self.service.project.__exit__()
+        self.presence.close()
         for store in list(self._opened):
             store.close()
 
@@ -427,6 +360,7 @@ class Desk(Project):
         skipped no more, and listeners are told. categories : those whose examples may
         have changed; None: any.
         """
+        self.others.ours(logged.numbers)
         self._state.follow(self.store)
         for document in documents:
             self.claims.release(document, who)
@@ -494,7 +428,8 @@ class Desk(Project):
 
     def tally(self) -> str:
         """How far the work is, in words."""
-        return f"{len(self._state.labels):,} of {len(self._state.ids):,} decided"
+        decided, all_ = whole(len(self._state.labels)), whole(len(self._state.ids))
+        return _("%(decided)s of %(all)s decided", decided=decided, all=all_)
 
     @contextmanager
     def _writing_of_service(self) -> Iterator[None]:
@@ -521,9 +456,25 @@ class Desk(Project):
         self.examples.forget()
 
     def _read_categories(self) -> None:
-        self._categories_at = self._newest_on_categories()
-        self._categories = {each.id: each for each in self.store.categories()}
-        self._tree = taxonomy_of(self._categories.values())
+        """Know the categories of now: those changed, where that says all, else all."""
+        with self._reading:
+            newest, changed = self._newest_on_categories(), None
+            if self._categories and newest >= self._categories_at:
+                changed = self.store.changed_categories(self._categories_at, newest)
+            if changed is None:
+                categories = {each.id: each for each in self.store.categories()}
+                self._tree = taxonomy_of(categories.values())
+            else:
+                before = self._categories
+                moved = [
+                    each
+                    for each in changed
+                    if each.id not in before or each.parents != before[each.id].parents
+                ]
+                if moved:
+                    self._tree = taxonomy_following(self._tree, moved)
+                categories = {**before, **{each.id: each for each in changed}}
+            self._categories, self._categories_at = categories, newest
 
     def _newest_on_categories(self) -> int:
         (newest,) = self.store.run(ON_CATEGORIES).fetchone()

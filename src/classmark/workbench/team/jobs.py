@@ -11,7 +11,18 @@ from threading import Event as Flag
 from threading import RLock, Thread
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from classmark.problems import Mistake
+from classmark.language import (
+    ENGLISH,
+    N_,
+    _,
+    decimal,
+    in_language,
+    joined,
+    ngettext,
+    percent,
+    remade,
+)
+from classmark.problems import Mistake, refusal
 from classmark.progress import shown_by
 from classmark.workbench.project import Project
 from classmark.workbench.results import WorkResult, plain
@@ -22,10 +33,29 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
-RUNNING, DONE, FAILED = "running", "done", "failed"
+RUNNING, DONE, FAILED = N_("running"), N_("done"), N_("failed")
 KEPT = 50  # jobs that are remembered
 PAUSE = 0.5  # seconds between two tellings of how far a job is
-STOPPED = "it was stopped with the server: begin it again"
+STOPPED = N_("the server was stopped meanwhile: start it again")
+
+
+JOB_WORDS = {
+    "train": N_("training"),
+    "train again": N_("training"),
+    "evaluate": N_("evaluation"),
+    "evaluation": N_("evaluation"),
+    "index": N_("indexing"),
+    "rebuild": N_("rebuilding the model"),
+    "import": N_("import"),
+    "undo import": N_("undoing an import"),
+    "vectors": N_("computing vectors of meaning"),
+    "rank train": N_("training a ranker"),
+    "rank evaluate": N_("comparing rankers"),
+    "tune": N_("tuning a model"),
+    "taxonomy report": N_("analysing the tree"),
+    "taxonomy prune": N_("testing a simpler tree"),
+    "taxonomy propose": N_("proposing subcategories"),
+}
 
 
 class Stopped(BaseException):
@@ -38,7 +68,8 @@ class Job:
 
     state : "running", "done" or "failed";  doing, done, total : what it is at, how far,
     and of how many, if known;  said : its result in words;  result : the same as it was
-    returned, plain values of a ``WorkResult``;  mistake : why it failed.
+    returned, plain values of a ``WorkResult``;  mistake : why it failed. What is in
+    words is English, and in the language of whoever it is shown to.
     """
 
     id: int
@@ -54,6 +85,11 @@ class Job:
     began: str = field(default_factory=now)
     ended: str = ""
     thread: Thread | None = field(default=None, repr=False)
+
+    @property
+    def words(self) -> str:
+        """What pages call it."""
+        return _(JOB_WORDS.get(self.name, self.name))
 
     def wait(self, timeout: float | None = None) -> Job:
         """Wait until it has ended."""
@@ -83,9 +119,13 @@ class Jobs:
         """
         with self._lock:
             if self._stopping.is_set():
-                raise Mistake("the server stops: begin this when it serves again")
+                raise refusal("the server is stopping: start this again later")
             if self.running(name):
-                raise Mistake(f"{name} is running already: wait until it has ended")
+                words = JOB_WORDS.get(name, name)
+                raise refusal(
+                    "%(words)s is running already: wait until it has ended",
+                    words=words,
+                )
             self._last += 1
             job = Job(self._last, name, who)
             self._jobs[job.id] = job
@@ -104,7 +144,9 @@ class Jobs:
         """A job by its number."""
         with self._lock:
             if id_ not in self._jobs:
-                raise Mistake(f"there is no job {id_}: the jobs are listed in Settings")
+                raise refusal(
+                    "there is no job %(id)s: the jobs are listed in Settings", id=id_
+                )
             return self._jobs[id_]
 
     def last(self, name: str) -> Job | None:
@@ -140,7 +182,11 @@ class Jobs:
         state, model = FAILED, self._desk.models.current()
         try:
             display = _Told(job, self._tell, self._stopping)
-            with Project(self._desk.folder) as project, shown_by(display):
+            with (
+                in_language(ENGLISH),
+                Project(self._desk.folder) as project,
+                shown_by(display),
+            ):
                 job.result = work(project)
             if isinstance(job.result, WorkResult):
                 job.said, job.result = job.result.said, plain(job.result.facts)
@@ -153,12 +199,13 @@ class Jobs:
                 self._desk.events.tell("trained", job.id, **told)
             state = DONE
         except Stopped:
-            job.mistake = STOPPED
+            job.mistake = _(STOPPED)
         except Mistake as mistake:
-            job.mistake = str(mistake)
+            with in_language(ENGLISH):
+                job.mistake = remade(str)(mistake)
         except Exception:
             logging.getLogger(__name__).exception("job %s failed", job.name)
-            job.mistake = "it stopped by an error of the program: see the server's log"
+            job.mistake = _("an internal error occurred: see the server's log")
         finally:
             job.ended, job.state = now(), state
             self._tell(job)
@@ -194,10 +241,6 @@ class _Told:
         self._job.doing, self._job.done, self._job.total = title, done, total
 
 
-CHANGES = ("added", "replaced", "deleted")
-SHOWN = ("average_precision", "one_error")
-
-
 class LongWork(NamedTuple):
     """Long work; does : carries it out, and returns what came of it, in words."""
 
@@ -211,7 +254,11 @@ def start_work(desk: Desk, name: str, who: str) -> Job:
     """Begin some work by its name."""
     works = {work.name: work.does for work in WORKS}
     if name not in works:
-        raise Mistake(f"the work {name!r} is unknown: use {', '.join(works)}")
+        raise refusal(
+            "the work %(name)r is unknown: use %(works)s",
+            name=name,
+            works=", ".join(works),
+        )
     return desk.jobs.start(name, works[name], who)
 
 
@@ -219,7 +266,12 @@ def _train(project: Project) -> str:
     from classmark.workbench.learning.train import train
 
     trained = train(project)
-    return f"{trained.learner} learned from {trained.documents:,} documents"
+    return ngettext(
+        "%(learner)s learned from %(n)s document",
+        "%(learner)s learned from %(n)s documents",
+        trained.documents,
+        learner=trained.learner,
+    )
 
 
 def _evaluate(project: Project) -> str:
@@ -227,51 +279,66 @@ def _evaluate(project: Project) -> str:
 
     table = evaluate_project(project).table
     best = max(table.rows, key=lambda row: float(row["average_precision"] or 0.0))
-    figures = [f"{name.replace('_', ' ')} {best[name]:.3f}" for name in SHOWN]
-    best_of = f"{table.title}: {best['learner']} is best, {', '.join(figures)}"
-    return f"{best_of}; {table.note}"
+    best_of = _(
+        "best: %(learner)s, average precision %(precision)s, first suggestion wrong "
+        "%(wrong)s",
+        learner=best["learner"],
+        precision=decimal(float(best["average_precision"] or 0.0), 3),
+        wrong=percent(float(best["one_error"] or 0.0), 1),
+    )
+    return joined(best_of, table.note)
 
 
 def _index(project: Project) -> str:
-    from classmark.workbench.search.index import index_project
+    from classmark.workbench.search.index import index_project, index_words
 
-    row = index_project(project).rows[0]
-    changes = ", ".join(f"{row[name]:,} {name}" for name in CHANGES)
-    return f"{row['documents']:,} documents are indexed ({changes})"
+    return index_words(index_project(project).rows[0])
 
 
 def _rebuild(project: Project) -> str:
     from classmark.workbench.learning.rebuild import rebuild
 
-    table = rebuild(project)
-    return ", ".join(f"{k} {v}" for row in table.rows for k, v in row.items())
+    row = rebuild(project).rows[0]
+    difference = row["difference"]
+    if not isinstance(difference, str):
+        difference = _("largest difference %(n)s", n=decimal(difference or 0.0, 6))
+    learned = ngettext(
+        "the model was rebuilt from %(n)s act",
+        "the model was rebuilt from %(n)s acts",
+        int(row["acts"] or 0),
+    )
+    return joined(learned, difference)
 
 
 WORKS = (
     LongWork(
         "train",
-        "Train anew",
-        "Learn from every decision from the beginning, with the settings as they are "
-        "now, and put the new model in service.",
+        N_("Train"),
+        N_(
+            "Learn from all decisions again with the current settings, and use the new "
+            "model."
+        ),
         _train,
     ),
     LongWork(
         "evaluate",
-        "Evaluate",
-        "Measure the learners on documents they have not seen. Takes minutes; changes "
-        "nothing.",
+        N_("Evaluate"),
+        N_(
+            "Measure the learners on documents they have not seen. Takes minutes; "
+            "changes nothing."
+        ),
         _evaluate,
     ),
     LongWork(
         "index",
-        "Index",
-        "Bring the index of the search page up to date.",
+        N_("Index"),
+        N_("Update the search index."),
         _index,
     ),
     LongWork(
         "rebuild",
-        "Rebuild",
-        "Learn the whole log again, and say whether that gives the model in service.",
+        N_("Rebuild"),
+        N_("Learn the whole log again and check that this gives the same model."),
         _rebuild,
     ),
 )

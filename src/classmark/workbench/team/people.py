@@ -11,14 +11,16 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from classmark.problems import Mistake, worded
+from classmark.language import N_
+from classmark.problems import refusal, worded
 from classmark.workbench.store.log import now
 
 if TYPE_CHECKING:
     from classmark.workbench.store.store import Store
 
 
-ROLES = ("reader", "classifier", "admin")
+ROLES = (N_("reader"), N_("classifier"), N_("admin"))
+NO_PASSWORD = "$argon2-none"  # noqa: S105 - no hash: the account is another store's
 PREFIX = "cmk_"  # by which a secret is recognized wherever it turns up
 ACCOUNTS = "SELECT name, password, role, added, disabled FROM users"
 ADD_ACCOUNT = "INSERT INTO users (name, password, role, added) VALUES (?, ?, ?, ?)"
@@ -74,14 +76,17 @@ def add_user(
 ) -> Account:
     """Add a person. password : its hash, never the password itself."""
     if not name.strip() or not name.isprintable() or name != name.strip():
-        raise Mistake(f"the name {name!r} cannot be used: give visible characters")
+        raise refusal(
+            "the name %(name)r cannot be used: enter visible characters", name=name
+        )
     _require_role(role)
     _require_hash(password)
     with store.transaction():
         if find_user(store, name) is not None:
-            raise Mistake(
-                f"there is a user {name!r} already: choose another name, or "
-                + worded("give a new password with classmark users password")
+            raise refusal(
+                "there is a user %(name)r already: choose another name, or %(remedy)s",
+                name=name,
+                remedy=worded("give a new password with classmark users password"),
             )
         store.run(ADD_ACCOUNT, (name, password, role, now()))
     return user_of(store, name)
@@ -107,8 +112,10 @@ def user_of(store: Store, name: str) -> Account:
     """A person by name; a ``Mistake`` where there is none."""
     user = find_user(store, name)
     if user is None:
-        raise Mistake(
-            f"there is no user {name!r}: {worded('see classmark users list')}"
+        raise refusal(
+            "there is no user %(name)r: %(remedy)s",
+            name=name,
+            remedy=worded("see classmark users list"),
         )
     return user
 
@@ -144,7 +151,9 @@ def add_token(
     """
     _require_role(role)
     if days is not None and not 0 < days < 36_500:
-        raise Mistake(f"days is {days}: give a number above 0, or leave it out")
+        raise refusal(
+            "the number of days is %(days)s: enter a number above 0, or none", days=days
+        )
     id_, secret = secrets.token_hex(4), PREFIX + secrets.token_urlsafe(32)
     expires = None
     if days is not None:
@@ -176,7 +185,7 @@ def revoke(store: Store, id_: str) -> None:
     with store.transaction():
         if not store.run("SELECT 1 FROM tokens WHERE id = ?", (id_,)).fetchone():
             remedy = worded("see classmark tokens list")
-            raise Mistake(f"there is no token {id_!r}: {remedy}")
+            raise refusal("there is no token %(id)r: %(remedy)s", id=id_, remedy=remedy)
         store.run(REVOKE, (now(), id_))
 
 
@@ -202,9 +211,13 @@ def _token(row: tuple[Any, ...]) -> AccessToken:
 
 def _require_role(role: str) -> None:
     if role not in ROLES:
-        raise Mistake(f"the role {role!r} is unknown: use {', '.join(ROLES)}")
+        raise refusal(
+            "the role %(role)r is unknown: use %(roles)s",
+            role=role,
+            roles=", ".join(ROLES),
+        )
 
 
 def _require_hash(password: str) -> None:
     if not password.startswith("$argon2"):
-        raise Mistake("a password is kept only as its argon2 hash: hash it first")
+        raise refusal("a password is kept only as its argon2 hash: hash it first")

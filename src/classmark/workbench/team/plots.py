@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from classmark.figures import Scale, linear_ticks, log_ticks, spread
-from classmark.figures import number as whole
+from classmark.figures import number as tick
+from classmark.language import N_, _, clock, decimal, percent, whole
 
 if TYPE_CHECKING:
     from classmark.examples.screening import RecallPoint, StopForecast
@@ -24,12 +25,7 @@ GAP = 15  # between the names of two curves
 WIDEST = 28  # bar
 DAYS = 30  # shown, the last ones
 MANY = 50  # categories in the table of the tail
-MEASURED = "decisions measured"
-
-
-def percent(value: float) -> str:
-    """A share in whole percents."""
-    return f"{100 * value:.0f} %"
+MEASURED = N_("decisions measured")
 
 
 def number(value: float) -> str:
@@ -40,7 +36,7 @@ def number(value: float) -> str:
     """
     if math.isnan(value):
         return "–"
-    return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+    return decimal(value, 1 if value >= 10 else 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +48,7 @@ class PlotAxis:
     low: float = 0.0
     log: bool = False
     count: int = 4
-    says: Callable[[float], str] = whole
+    says: Callable[[float], str] = tick
 
     def scale(self, first: float, last: float) -> Scale:
         """From values to places between two ends."""
@@ -68,7 +64,9 @@ class PlotAxis:
         return [(scale.at(value), self.says(value)) for value in values]
 
 
-SHARE = PlotAxis("share", 1, count=2, says=percent)
+def share_axis(name: str = "") -> PlotAxis:
+    """An axis of shares."""
+    return PlotAxis(name or _("share"), 1, count=2, says=percent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,15 +146,21 @@ def panels(progress: Progress, names: Mapping[str, str] | None = None) -> list[P
 
 def _effort(steps: Sequence[Step]) -> Plot:
     measured = [s for s in steps if not math.isnan(s.effort)]
-    words = f"rank {number(measured[-1].effort)}" if measured else ""
+    words = _("rank %(rank)s", rank=number(measured[-1].effort)) if measured else ""
     return Plot(
         "effort",
-        "Average rank of the last correct category",
-        "How far down the list an expert looks until the last correct category; lower "
-        "is better.",
-        PlotAxis(MEASURED, max(s.upto for s in steps)),
-        PlotAxis("categories", max((s.effort for s in measured), default=1.0) * 1.1),
-        (MEASURED, "documents", "average rank of the last correct category"),
+        _("Average rank of the last correct category"),
+        _(
+            "How far down the list the last correct category is, on average; lower is "
+            "better."
+        ),
+        PlotAxis(_(MEASURED), max(s.upto for s in steps)),
+        PlotAxis(_("categories"), max((s.effort for s in measured), default=1.0) * 1.1),
+        (
+            _(MEASURED),
+            _("documents"),
+            _("average rank of the last correct category"),
+        ),
         [(whole(s.upto), whole(s.documents), number(s.effort)) for s in measured],
         [([(s.upto, s.effort) for s in measured], words)],
     )
@@ -166,22 +170,22 @@ def _effort(steps: Sequence[Step]) -> Plot:
 SHARES = (
     (
         "precision",
-        "Right in the first place, among the first five",
-        (
-            "P@1: how often the first suggestion is right. P@5: the right ones among "
-            "five, by five. In first 5: the share of the right labels that is among "
-            "the five."
+        N_("Correct at rank 1 and in the first five"),
+        N_(
+            "P@1: how often the first suggestion is correct. P@5: the share of the "
+            "first five that is correct. In first 5: the share of the correct labels "
+            "that is among the first five."
         ),
-        {"first": "P@1", "five": "P@5", "found": "in first 5"},
+        {"first": "P@1", "five": "P@5", "found": N_("in first 5")},
     ),
     (
         "errors",
-        "One-error and average precision",
-        (
+        N_("One-error and average precision"),
+        N_(
             "One-error: how often the first suggestion is wrong. AvgP: the mean "
-            "precision down to each right label; 1 when all right ones come first."
+            "precision down to each correct label; 1 when all correct ones come first."
         ),
-        {"one_error": "one-error", "average_precision": "AvgP"},
+        {"one_error": N_("one-error"), "average_precision": "AvgP"},
     ),
 )
 
@@ -191,22 +195,22 @@ def _shares(
 ) -> Plot:
     def cell(step: Step, field: str) -> str:
         value = getattr(step, field)
-        return f"{value:.3f}" if field == "average_precision" else percent(value)
+        return decimal(value, 3) if field == "average_precision" else percent(value)
 
     curves = [
         (
             [(s.upto, getattr(s, field)) for s in steps],
-            f"{label} {percent(getattr(steps[-1], field))}",
+            f"{_(label)} {percent(getattr(steps[-1], field))}",
         )
         for field, label in fields.items()
     ]
     return Plot(
         name,
-        title,
-        says,
-        PlotAxis(MEASURED, max(s.upto for s in steps)),
-        SHARE,
-        (MEASURED, *fields.values()),
+        _(title),
+        _(says),
+        PlotAxis(_(MEASURED), max(s.upto for s in steps)),
+        share_axis(),
+        (_(MEASURED), *map(_, fields.values())),
         [(whole(s.upto), *(cell(s, field) for field in fields)) for s in steps],
         curves[-1:] + curves[:-1],
     )
@@ -221,27 +225,35 @@ def recall(
     curves = [
         (
             [(p.read, p.estimated) for p in points],
-            f"estimated {percent(last.estimated)}",
+            _("estimated %(share)s", share=percent(last.estimated)),
         ),
-        ([(p.read, p.proved) for p in points], f"proved {percent(last.proved)}"),
+        (
+            [(p.read, p.proved) for p in points],
+            _("proved %(share)s", share=percent(last.proved)),
+        ),
     ]
     if ahead:
         forecast = [(last.read, last.proved), *ahead]
-        curves.append((forecast, f"forecast {percent(ahead[-1][1])}"))
+        words = _("forecast %(share)s", share=percent(ahead[-1][1]))
+        curves.append((forecast, words))
     rows = [
         (whole(p.read), percent(p.estimated), percent(p.proved)) for p in points[::6]
     ]
     rows += [
-        (whole(read), "–", f"{percent(target)}, forecast") for read, target in ahead
+        (whole(read), "–", _("forecast %(share)s", share=percent(target)))
+        for read, target in ahead
     ]
     return Plot(
         "recall",
-        "Recall",
-        "The share of the relevant documents that was found: as estimated, as proved "
-        "with the confidence chosen, and when the next shares are likely to be proved.",
-        PlotAxis("documents read", documents),
-        replace(SHARE, name="recall"),
-        ("documents read", "estimated", "proved"),
+        _("Recall"),
+        _(
+            "The share of the relevant documents that was found: as estimated, as "
+            "proved with the chosen confidence, and when the next shares are likely to "
+            "be proved."
+        ),
+        PlotAxis(_("documents read"), documents),
+        share_axis(_("recall")),
+        (_("documents read"), _("estimated"), _("proved")),
         rows,
         curves,
     )
@@ -252,16 +264,18 @@ def precision(curves: Mapping[str, Sequence[float]]) -> Plot:
     longest = max(len(values) for values in curves.values())
     return Plot(
         "precision-by-rank",
-        "Precision along the ranking",
-        "Of the categories down to each rank, the share that is right, divided by the "
-        "share that could be.",
-        PlotAxis("rank", longest, low=1, log=longest > 10),
-        replace(SHARE, name="precision"),
-        ("rank", *curves),
+        _("Precision along the ranking"),
+        _(
+            "The share of correct categories down to each rank, divided by the best "
+            "possible share."
+        ),
+        PlotAxis(_("rank"), longest, low=1, log=longest > 10),
+        share_axis(_("precision")),
+        (_("rank"), *curves),
         [
             (
                 whole(at + 1),
-                *(f"{v[at]:.3f}" if at < len(v) else "–" for v in curves.values()),
+                *(decimal(v[at], 3) if at < len(v) else "–" for v in curves.values()),
             )
             for at in range(min(longest, 20))
         ],
@@ -277,21 +291,29 @@ def calibration(promises: Promises) -> Plot:
     bins = [(b, percent(b.promised), percent(b.kept)) for b in promises.bins]
     return Plot(
         "calibration",
-        "Are the probabilities right?",
-        f"Of the suggestions called so likely, how many were right, on "
-        f"{promises.documents:,} documents the model had not learned; the larger the "
-        "dot the more suggestions. Off the line by "
-        f"{percent(promises.error)} on average.",
-        replace(SHARE, name="promised"),
-        replace(SHARE, name="kept"),
-        ("promised", "kept", "suggestions"),
+        _("Are the probabilities right?"),
+        _(
+            "The predicted probability of suggestions against the share of them that "
+            "was correct, on %(documents)s documents the model had not learned; larger "
+            "dots stand for more suggestions. The average error is %(error)s.",
+            documents=whole(promises.documents),
+            error=percent(promises.error),
+        ),
+        share_axis(_("predicted")),
+        share_axis(_("share correct")),
+        (_("predicted"), _("share correct"), _("suggestions")),
         [(promised, kept, whole(b.count)) for b, promised, kept in bins],
         dots=[
             (
                 b.promised,
                 b.kept,
                 b.count,
-                f"promised {promised}, kept {kept}, {b.count:,}",
+                _(
+                    "predicted %(predicted)s, correct %(correct)s (%(n)s suggestions)",
+                    predicted=promised,
+                    correct=kept,
+                    n=whole(b.count),
+                ),
             )
             for b, promised, kept in bins
         ],
@@ -308,12 +330,19 @@ def tail(
     ranks = [*sorted(powers & {*range(1, len(counts) + 1)}), len(counts)]
     return Plot(
         "tail",
-        "The long tail of categories",
-        f"Documents of each category, the most used first. {heads:,} of the "
-        f"{len(counts):,} in use have half of the labels; {unused:,} have none.",
-        PlotAxis("categories, the most used first", max(2, len(counts)), 1, log=True),
-        PlotAxis("documents", max(2, counts[0][1]), 1, log=True),
-        ("category", "documents"),
+        _("The long tail of categories"),
+        _(
+            "Documents per category, the most used first. %(heads)s of the %(used)s in "
+            "use have half of the labels; %(unused)s have none.",
+            heads=whole(heads),
+            used=whole(len(counts)),
+            unused=whole(unused),
+        ),
+        PlotAxis(
+            _("categories, the most used first"), max(2, len(counts)), 1, log=True
+        ),
+        PlotAxis(_("documents"), max(2, counts[0][1]), 1, log=True),
+        (_("category"), _("documents")),
         [(names.get(id_, id_), whole(count)) for id_, count in counts[:MANY]],
         [([(rank, counts[rank - 1][1]) for rank in ranks], "")],
     )
@@ -321,15 +350,19 @@ def tail(
 
 def days(counts: Sequence[tuple[str, int]]) -> Plot:
     """Decisions of each day."""
-    shown = counts[-DAYS:]
+    shown = [(clock(day, "day"), n) for day, n in counts[-DAYS:]]
+    span = _("%(first)s to %(last)s", first=shown[0][0], last=shown[-1][0])
     return Plot(
         "days",
-        "Decisions a day",
-        f"How many documents people decided; {sum(n for _, n in counts):,} in all, on "
-        f"{len(counts):,} days.",
-        PlotAxis(f"{shown[0][0]} to {shown[-1][0]}", 1, count=0),
-        PlotAxis("decisions", max(count for _, count in shown) * 1.1),
-        ("day", "decisions"),
+        _("Decisions per day"),
+        _(
+            "How many documents people decided; %(all)s in total, on %(days)s days.",
+            all=whole(sum(n for _day, n in counts)),
+            days=whole(len(counts)),
+        ),
+        PlotAxis(span, 1, count=0),
+        PlotAxis(_("decisions"), max(count for _, count in shown) * 1.1),
+        (_("day"), _("decisions")),
         [(day, whole(count)) for day, count in reversed(shown)],
         bars=shown,
     )

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from classmark.language import _, decimal
 from classmark.measures import calibration_error, reliability
 from classmark.ranking import top
 from classmark.taxonomy.tree import ACTIVE
@@ -99,20 +100,21 @@ def _unlearned(project: Project) -> list[str]:
 
 
 def _measured(project: Project, folder: Path, ids: Sequence[str]) -> Promises:
-    from classmark.workbench.learning.models import as_of_now, open_model, with_votes
+    from classmark.workbench.learning.models import as_of_now, open_model, with_beside
 
-    model = as_of_now(project, with_votes(project, open_model(project, folder)))
+    model = as_of_now(project, with_beside(project, open_model(project, folder)))
     if model.calibrator is None:
         return Promises(reason="the model is not calibrated: too few decisions")
     chosen = shuffled(ids, "calibration")[:ASKED]
     likely: list[float] = []  # of the first ten categories of each document
     true: list[bool] = []
     for record in map(project.store.record, chosen):
-        scores = model.scores([project.text_of(record)])
+        X = model.vectorizer.rows([project.text_of(record)])
+        scores = model.ranker.decision_function(X)
         ranked = np.flatnonzero(np.isfinite(scores[0]))
         shown = model.ordered_by(scores[:, ranked], ranked)[0]
         best = top(shown, min(SUGGESTIONS, len(ranked)))
-        probabilities: Any = model.probabilities(scores[:, ranked], ranked)
+        probabilities: Any = model.probabilities(scores[:, ranked], ranked, X)
         likely += probabilities[0, best].tolist()
         true += [model.categories[at] in record.labels for at in ranked[best].tolist()]
     seen = reliability(likely, true, BINS)
@@ -294,4 +296,4 @@ SELECT avg(deepest), count(*) FROM (
 def pace(store: Store) -> str:
     """The mean rank of the last label that was right, of late, in words; or ""."""
     mean, many = store.run(LOOKED_AT, (ACTS,)).fetchone()
-    return f"average rank {float(mean):.1f}" if many else ""
+    return _("average rank %(mean)s", mean=decimal(float(mean), 1)) if many else ""

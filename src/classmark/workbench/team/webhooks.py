@@ -24,19 +24,21 @@ from threading import Lock, Thread
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from classmark.problems import Mistake
+from classmark.language import N_
+from classmark.problems import refusal
 from classmark.storage import sync_folder
 from classmark.workbench.store.log import now
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from classmark.workbench.team.desk import Desk, Event
+    from classmark.workbench.team.desk import Desk
+    from classmark.workbench.team.events import Event
 
 
 LOG = logging.getLogger(__name__)
 FILE = "webhooks.json"
-KINDS = ("decided", "trained")
+KINDS = (N_("decided"), N_("trained"))
 MOST = 20  # webhooks of a project
 LOOK = 0.2  # seconds between two looks at what happened
 WAITS = (1.0, 5.0, 30.0, 120.0, 600.0)  # seconds before it is told again
@@ -100,13 +102,23 @@ def checked(address: str) -> str:
         parts = urlsplit(address.strip())
         _ = parts.port
     except ValueError as problem:
-        raise Mistake(f"{address!r} is no address: {problem}") from problem
+        raise refusal(
+            "%(address)r is not an address: %(problem)s",
+            address=address,
+            problem=problem,
+        ) from problem
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise Mistake(f"{address!r} is no address: give one that begins with https://")
+        raise refusal(
+            "%(address)r is not an address: enter one that begins with https://",
+            address=address,
+        )
     if parts.username or parts.password:
-        raise Mistake("leave name and password out of the address: messages are signed")
+        raise refusal("leave name and password out of the address: messages are signed")
     if parts.scheme == "http" and not _is_loopback(parts.hostname):
-        raise Mistake(f"{parts.hostname} is another machine: use https:// for it")
+        raise refusal(
+            "%(hostname)s is another machine: use https:// for it",
+            hostname=parts.hostname,
+        )
     return address.strip()
 
 
@@ -135,8 +147,11 @@ def read_webhooks(folder: Path) -> list[Webhook]:
         rows = json.loads(path.read_text(encoding="utf-8"))
         return [Webhook(**{**row, "kinds": tuple(row["kinds"])}) for row in rows]
     except (ValueError, TypeError, KeyError) as problem:
-        raise Mistake(
-            f"{path} cannot be read ({problem}): remove it, and add the webhooks again"
+        raise refusal(
+            "%(path)s cannot be read (%(problem)s): remove it, and add the "
+            "webhooks again",
+            path=path,
+            problem=problem,
         ) from problem
 
 
@@ -171,6 +186,7 @@ class Webhooks:
     _pending: deque[Delivery] = field(default_factory=deque)
     _lock: Lock = field(default_factory=Lock)
     _stop: Flag = field(default_factory=Flag)
+    _file: tuple[int, int] | None = None
     _thread: Thread | None = None
 
     @property
@@ -184,10 +200,17 @@ class Webhooks:
 
     def start(self) -> None:
         """Read them, and begin to listen where there are any."""
-        self._hooks = read_webhooks(self.desk.folder)
-        if self._hooks and self._thread is None:
-            self._thread = Thread(target=self._run, name="webhooks", daemon=True)
-            self._thread.start()
+        with self._lock:
+            self._file = _state_of(self.desk.folder / FILE)
+            self._hooks = read_webhooks(self.desk.folder)
+            if self._hooks and self._thread is None:
+                self._thread = Thread(target=self._run, name="webhooks", daemon=True)
+                self._thread.start()
+
+    def look_again(self) -> None:
+        """Read them anew, where another process has changed them."""
+        if self._file != _state_of(self.desk.folder / FILE):
+            self.start()
 
     def stop(self) -> None:
         """Tell nothing more."""
@@ -199,10 +222,14 @@ class Webhooks:
         """Tell an address from now on; the secret is shown this once."""
         address = checked(address)
         if not kinds or set(kinds) - set(KINDS):
-            raise Mistake(f"choose what is told: {' or '.join(KINDS)}")
+            raise refusal(
+                "no event is chosen: choose %(kinds)s", kinds=" or ".join(KINDS)
+            )
         with self._lock:
             if len(self._hooks) >= MOST:
-                raise Mistake(f"there are {MOST} webhooks: remove one first")
+                raise refusal(
+                    "there are %(most)s webhooks: remove one first", most=MOST
+                )
             chosen = tuple(kind for kind in KINDS if kind in kinds)
             secret = secrets.token_urlsafe(32)
             hook = Webhook(secrets.token_hex(4), address, chosen, secret, now(), by)
@@ -215,7 +242,7 @@ class Webhooks:
         with self._lock:
             left = [hook for hook in self._hooks if hook.id != id_]
             if len(left) == len(self._hooks):
-                raise Mistake("there is no such webhook: load the page again")
+                raise refusal("this webhook no longer exists: reload the page")
             _write(self.desk.folder, left)
             self._hooks = left
             self._pending = deque(d for d in self._pending if d.hook.id != id_)
@@ -224,7 +251,7 @@ class Webhooks:
         """Send a message that says nothing happened, as soon as possible."""
         hook = next((each for each in self._hooks if each.id == id_), None)
         if hook is None:
-            raise Mistake("there is no such webhook: load the page again")
+            raise refusal("this webhook no longer exists: reload the page")
         self._put(hook, "test", {"said": "a test"})
 
     def _put(self, hook: Webhook, kind: str, facts: dict[str, object]) -> None:
@@ -239,7 +266,7 @@ class Webhooks:
             self._pending.append(Delivery(hook, kind, body, id_))
 
     def _run(self) -> None:
-        with self.desk.events.subscribe() as listener:
+        with self.desk.events.subscribe(here=True) as listener:
             while not self._stop.wait(LOOK):
                 try:
                     while listener:
@@ -304,6 +331,15 @@ class Webhooks:
         self.troubles.appendleft(Trouble(*trouble))
         if not again:
             self.state_of(hook.id).failed += 1
+
+
+def _state_of(path: Path) -> tuple[int, int] | None:
+    """What changes when a file is written; None: there is none."""
+    try:
+        facts = path.stat()
+    except FileNotFoundError:
+        return None
+    return facts.st_mtime_ns, facts.st_size
 
 
 def _reason(problem: Exception) -> str:

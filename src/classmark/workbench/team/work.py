@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from classmark.problems import Mistake
+from classmark.language import whole
+from classmark.problems import refusal
 from classmark.workbench.deciding.inbox import Filters, documents_in
 from classmark.workbench.deciding.queue import QueueChoice
 
@@ -43,6 +44,11 @@ class WorkItem:
     total: int = 0
 
     @property
+    def waiting(self) -> int:
+        """How many documents of it wait."""
+        return max(0, self.total - self.done)
+
+    @property
     def is_done(self) -> bool:
         """Whether nothing of it waits."""
         return self.done >= self.total
@@ -55,29 +61,46 @@ def give(
     branch: str = "",
     documents: Sequence[str] = (),
     note: str = "",
-) -> None:
-    """Give somebody a branch, or documents; it is noted in the project's log."""
+) -> int:
+    """Give somebody a branch, or documents; it is noted in the project's log.
+
+    Return how many documents the person had been given before: these are left out, and
+    where no other is left, or the branch was given, it is refused.
+    """
     if not to.strip():
-        raise Mistake("nobody is named: choose who shall decide")
+        raise refusal("nobody is chosen: choose who should decide")
     if bool(branch) == bool(documents):
-        raise Mistake("give a branch or documents, one of them")
+        raise refusal("choose either a branch or documents")
     if branch and branch not in desk.categories:
-        raise Mistake(f"there is no category {branch!r}: choose one from the taxonomy")
+        raise refusal(
+            "there is no category %(branch)r: choose one from the taxonomy",
+            branch=branch,
+        )
     if len(documents) > MOST:
-        raise Mistake(
-            f"{len(documents):,} documents are too many: give {MOST:,} at most"
+        raise refusal(
+            "%(n)s documents are too many: give %(most)s at most",
+            n=whole(len(documents)),
+            most=whole(MOST),
         )
     if unknown := [id_ for id_ in documents if id_ not in desk.state.ids]:
-        raise Mistake(f"there is no document {unknown[0]!r}: correct its id")
+        raise refusal(
+            "there is no document %(unknown)r: correct its id", unknown=unknown[0]
+        )
+    open_items = [item for item in work_items(desk, to.strip()) if not item.is_done]
+    given = {id_ for item in open_items for id_ in item.documents}
+    new = [id_ for id_ in documents if id_ not in given]
+    if not new and branch in ["", *(item.branch for item in open_items if item.branch)]:
+        raise refusal("%(name)s has been assigned all of this already", name=to)
     facts = {"to": to.strip(), "branch": branch, "note": note.strip()}
     with desk.writing() as project:
-        project.store.note_event(GIVEN, by, documents=list(documents), **facts)
+        project.store.note_event(GIVEN, by, documents=new, **facts)
+    return len(documents) - len(new)
 
 
 def withdraw(desk: Desk, number: int, by: str) -> None:
     """Take work back; what was decided of it stays."""
     if number not in {item.number for item in work_items(desk)}:
-        raise Mistake("this work is not given any more: load the page again")
+        raise refusal("this task no longer exists: reload the page")
     with desk.writing() as project:
         project.store.note_event(WITHDRAWN, by, number=number)
 
@@ -115,7 +138,7 @@ def begin(desk: Desk, number: int, who: str) -> None:
     """Let somebody decide on the documents of some work next."""
     item = next((each for each in work_items(desk, who) if each.number == number), None)
     if item is None:
-        raise Mistake("this work is not yours any more: choose other documents")
+        raise refusal("this task is no longer yours: choose other documents")
     order, filters = desk.queues.of(who).order, Filters(branch=item.branch)
     among = item.documents or tuple(documents_in(desk, order, filters))
     desk.queues.set(who, QueueChoice(order, filters.chosen, among))

@@ -4,7 +4,7 @@ import pytest
 
 from classmark.problems import Mistake
 from classmark.taxonomy.tree import DEPRECATED, Category
-from classmark.workbench.categories import browse
+from classmark.workbench.categories import browse, edit
 from classmark.workbench.categories.browse import (
     branch_counts,
     level_of,
@@ -139,6 +139,12 @@ def test_the_whole_in_figures(desk):
     whole = overview(desk)
     assert (whole.categories, whole.leaves, whole.depth) == (6, 3, 3)
     assert (whole.retired, whole.guided, whole.empty) == (1, 1, 3)
+    with desk.writing() as project:
+        say(project, "d3", "life")
+        edit.retire(project, "hornets")
+        edit.describe(project, "crafts", {"guideline": "Made by hand."})
+    later = overview(desk)
+    assert (later.retired, later.guided, later.empty) == (2, 2, 2)
 
 
 def test_ranks_come_from_the_log(desk):
@@ -166,9 +172,9 @@ def done(desk, *change, **more):
 
 def test_a_merge_does_what_was_foreseen(desk):
     said, logged = done(desk, "merge", "wasps", "bees")
-    assert "Documents that move there: 1 (1 of them there already)." in said
-    assert "goes along (1)" in said
-    assert f"Judgments carried over: {len(logged.numbers) - 1}." in said
+    assert "Documents that move there: 1. Of these, already there: 1" in said
+    assert "Subcategories that move with it: 1." in said
+    assert f"Decisions carried over: {len(logged.numbers) - 1}." in said
     assert "wasps" not in desk.categories
     assert desk.categories["hornets"].parents == ("bees", "crafts")
     assert branch_counts(desk)["bees"] == 3
@@ -177,20 +183,20 @@ def test_a_merge_does_what_was_foreseen(desk):
 def test_the_other_changes_do_what_was_foreseen(desk):
     said, _ = done(desk, "add", "bees", id="bumble", label="Bumblebees")
     assert "under Life › Bees" in said
-    assert "Documents of the category above that stay there: 2." in said
+    assert "Documents that stay in the category above: 2." in said
     assert desk.categories["bumble"].parents == ("bees",)
     said, _ = done(desk, "move", "wasps", "crafts")
-    assert "Life › Wasps and what stands below it (1) goes to Crafts" in said
-    assert "Documents that go along: 2;" in said
+    assert "Life › Wasps moves to Crafts. Its subcategories (1) move with it." in said
+    assert "Documents that move with it: 2." in said
     assert desk.tree.path("wasps") == ["crafts", "wasps"]
     said, _ = done(desk, "move", "wasps")
-    assert "goes to the top" in said
+    assert "moves to the top level" in said
     assert "wasps" in desk.tree.roots
     said, _ = done(desk, "rename", "wasps", id="vespids", label="Vespids")
     assert "Its id wasps becomes vespids" in said
     assert desk.categories["vespids"].label == "Vespids"
     said, _ = done(desk, "split", "bees", id="solo", documents=("d0",))
-    assert "Documents that go there: 1; that stay: 1." in said
+    assert "Documents that move there: 1; that stay: 1." in said
     assert desk.state.documents["solo"] == ["d0"]
     said, _ = done(desk, "retire", "bees")
     assert "Documents that stay there: 1." in said
@@ -212,7 +218,7 @@ def test_the_other_changes_do_what_was_foreseen(desk):
         (TaxonomyChange("merge", "bees", ""), "no category ''"),
         (TaxonomyChange("add", "", id="bees"), "already a category"),
         (TaxonomyChange("add", "", id=" "), "needs an id"),
-        (TaxonomyChange("split", "bees", id="x"), "tick the documents"),
+        (TaxonomyChange("split", "bees", id="x"), "select the documents"),
         (TaxonomyChange("split", "bees", documents=("d0",)), "needs an id"),
     ],
 )
@@ -227,7 +233,7 @@ def test_describing_is_logged_and_undone(desk):
     bees = desk.categories["bees"]
     assert (bees.note, bees.guideline) == ("Hives and honey.", "")
     assert bees.synonyms == ("apids", "honey")
-    with pytest.raises(Mistake, match="it is so already"):
+    with pytest.raises(Mistake, match="this is already so"):
         change_by_eve(desk, "describe", "bees", description=said)
     with desk.writing() as project:
         undo(project, logged.numbers[0])

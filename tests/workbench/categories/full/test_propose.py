@@ -104,7 +104,7 @@ def test_an_accepted_daughter_takes_its_documents_and_undo_gives_them_back(libra
     (made,) = (c for c in library.store.categories() if c.id == new.id)
     assert (made.parents, made.label) == ((NODE,), new.label)
     accept(library, NODE, 1, id_="nature.first", label="First")
-    with pytest.raises(Mistake, match=r"documents .* are not in 'nature' any more"):
+    with pytest.raises(Mistake, match=r"documents .* are no longer in 'nature'"):
         accept(library, NODE, 1)
     undo(library)
     undo(library, done.numbers[0])
@@ -170,9 +170,9 @@ def test_documents_without_words_are_left_out(shelf):
     [
         ("nowhere", {}, "there is no category 'nowhere'"),
         ("bees", {}, "no document is in 'bees' itself"),
-        ("bread", {}, "'bread' has 1 document"),
-        ("crafts", {"k": 10}, "k is 10, and 9 documents"),
-        ("crafts", {"k": 1}, "k is 1, and 9 documents"),
+        ("bread", {}, "'bread' has too few documents"),
+        ("crafts", {"k": 10}, "k is 10, but only 9 documents"),
+        ("crafts", {"k": 1}, "k is 1, but only 9 documents"),
         ("crafts", {"method": "magic"}, "method is 'magic': use kmeans"),
     ],
 )

@@ -119,7 +119,7 @@ def test_an_empty_queue_has_no_groups(shelf):
 
 
 def test_what_cannot_be_is_refused(shelf):
-    with pytest.raises(Mistake, match="n is 0"):
+    with pytest.raises(Mistake, match="number of groups is 0"):
         grouped_queue(shelf, "random", 0)
     with pytest.raises(Mistake, match="--alike is 2: give a cosine"):
         grouped_queue(shelf, "random", alike=2.0)

@@ -143,7 +143,7 @@ def test_what_cannot_be_asked_for(desk):
         past(desk, HistoryFilter(until="9999-12-31"))
     with pytest.raises(Mistake, match="use holds or undone"):
         past(desk, HistoryFilter(state="gone"))
-    with pytest.raises(Mistake, match="ask for 1 to 200"):
+    with pytest.raises(Mistake, match="enter 1 to 200"):
         past(desk, top=0)
     with pytest.raises(Mistake, match="no act 99"):
         line_of(desk, 99)
@@ -158,8 +158,8 @@ def test_a_correction_is_a_new_act(desk):
     correct(desk, first, "candles", "bo")
     assert set(desk.store.record("d1").labels) == {"candles", "bread"}
     for number, category, problem in (
-        (saved.numbers[0], "wax", "cannot be corrected in place"),
-        (first, "bees", "says bees already"),
+        (saved.numbers[0], "wax", "cannot be corrected"),
+        (first, "bees", "already has the category bees"),
         (first, "Honey", "there is none: give its id"),
         (10_000, "wax", "no act 10000"),
     ):
@@ -221,9 +221,9 @@ def test_a_range_that_cannot_be_is_refused_whole(desk):
     with pytest.raises(Mistake, match="cannot be undone"):
         undo_range(desk, first, first, "ada")
     assert numbers(past(desk)) == before
-    with pytest.raises(Mistake, match="nothing to take back"):
+    with pytest.raises(Mistake, match="nothing to undo"):
         undo_range(desk, 900, 999, "ada")
-    with pytest.raises(Mistake, match="the first is to be the lower"):
+    with pytest.raises(Mistake, match="the first number must be the lower"):
         undo_range(desk, 3, 2, "ada")
 
 
@@ -267,7 +267,7 @@ def test_taking_back_a_range_is_as_if_it_had_never_been_said(desk, seed):
     lines = numbers(past(desk, top=200))
     first, last = sorted(rng.choice(lines[:-1], size=2).tolist())
     expected = without(desk, first, last)
-    if "nothing to take back" not in look_at_range(desk, first, last).problem:
+    if "nothing to undo" not in look_at_range(desk, first, last).problem:
         assert undo_range(desk, first, last, "cy").written
     for id_, said in expected.items():
         now = desk.store.record(id_)

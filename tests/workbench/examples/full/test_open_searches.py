@@ -147,7 +147,7 @@ def test_texts_of_ones_own_come_and_go(desk):
         (SearchStart(), "no example"),
         (SearchStart(examples=("bees-00",)), "did you mean bees-0"),
         (SearchStart(texts={"t": "zzyzx"}), "none of its words"),
-        (SearchStart(category="bees"), "no document is assigned"),
+        (SearchStart(category="bees"), "no document is in category"),
         (SearchStart(examples=("bees-0",), method="magic"), "choose one of"),
         (SearchStart(examples=("bees-0",), name="a\nb"), "cannot be shown"),
     ],
@@ -271,7 +271,7 @@ def test_a_screening_taken_back_shows_the_documents_again(desk):
     assert marks(desk, number)[first[0]] == ("yes", "ada")
     with Project(desk.folder) as other:
         import_records(other, parish(10, 11), "more")
-    with pytest.raises(Mistake, match="not part of this screening"):
+    with pytest.raises(Mistake, match="added after the screening began"):
         open_searches.mark(desk, "ada", number, {"bees-10": "yes"})
 
 

@@ -153,10 +153,10 @@ def test_documents_that_come_later_are_not_part_of_it(project):
     project.store.note_event("imported", "eve")
     status = screening.status(project)
     assert (status.later, status.progress.documents) == (30, 120)
-    assert "30 documents came later" in " ".join(screening.words(status))
+    assert "30 newer documents" in " ".join(screening.words(status))
     seen = {each.id for each in screening.read_next(project, count=200)}
     assert len(seen) == 119
-    with pytest.raises(Mistake, match="'d130' came after"):
+    with pytest.raises(Mistake, match="'d130' was added after"):
         screening.mark(project, None, {"yes": ["d130"]})
 
 
@@ -205,8 +205,8 @@ def test_advice_in_words(project):
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        ({"yes": []}, "nothing is said"),
-        ({"yes": ["d1"], "no": ["d1"]}, "yes and no: say one"),
+        ({"yes": []}, "nothing is marked"),
+        ({"yes": ["d1"], "no": ["d1"]}, "marked twice"),
         ({"yes": ["x9"]}, "there is no document 'x9'"),
         ({"no": [","]}, "--no is empty"),
     ],

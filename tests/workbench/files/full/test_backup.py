@@ -276,18 +276,18 @@ def test_files_that_are_not_whole_are_refused(tmp_path, folder):
     lines = file.read_text().splitlines()
     cut, other = tmp_path / "cut.jsonl", tmp_path / "again"
     for kept, said in (
-        (lines[:-1], "not whole"),
-        (lines[:40] + lines[41:], "changed|not whole"),
-        ([lines[0], lines[1].replace("hive", "life"), *lines[2:]], "not whole"),
-        ([*lines, lines[1]], "more after the end"),
+        (lines[:-1], "incomplete"),
+        (lines[:40] + lines[41:], "changed|incomplete"),
+        ([lines[0], lines[1].replace("hive", "life"), *lines[2:]], "incomplete"),
+        ([*lines, lines[1]], "more after its end"),
         ([lines[0], "{", *lines[1:]], "line 2: not JSON"),
         ([lines[0], "[]", *lines[1:]], "line 2: not an object"),
-        ([lines[0], '{"in": "users"}', *lines[1:]], "line 2: no row of 'users'"),
-        ([lines[0], '{"in":"events","x":1}', *lines[1:]], "no row of 'events'"),
+        ([lines[0], '{"in": "users"}', *lines[1:]], "line 2: not a row of 'users'"),
+        ([lines[0], '{"in":"events","x":1}', *lines[1:]], "not a row of 'events'"),
         ([lines[0], '{"in":"events","at":[1]}', *lines[1:]], "line 2: a value"),
         ([lines[0], '{"in":"events","at":{}}', *lines[1:]], "line 2: a value"),
-        ([lines[0], '{"in":"events","seq":"x"}', *lines[1:]], "it was changed"),
-        (lines[1:], "not a project written by"),
+        ([lines[0], '{"in":"events","seq":"x"}', *lines[1:]], "the file was changed"),
+        (lines[1:], "not a backup of a project"),
         ([lines[0].replace('"version":1', '"version":2'), *lines[1:]], "upgrade"),
         ([], "line 1: not JSON"),
     ):
@@ -312,8 +312,9 @@ def test_zips_that_are_no_backups_are_refused(tmp_path, folder):
         packed.writestr("store.sqlite", bytes(20 << 20))
     zipfile.ZipFile(tmp_path / "empty.zip", "w").close()
     for name, said in {
-        "flipped": "damaged", "cut": "damaged", "slip": "no part", "deep": "no part",
-        "odd": "no part", "bomb": "too far", "empty": "no backup", "none": "not there",
+        "flipped": "damaged", "cut": "damaged", "slip": "not part", "deep": "not part",
+        "odd": "not part", "bomb": "too large", "empty": "not a backup",
+        "none": "not there",
     }.items():  # fmt: skip
         with pytest.raises(Mistake, match=said):
             restore(tmp_path / f"{name}.zip", other)

@@ -9,8 +9,9 @@ from classmark.formats import read_records
 from classmark.formats.taxonomies import read_categories
 from classmark.problems import Mistake
 from classmark.workbench.deciding.decide import Decision, decide
-from classmark.workbench.files import exporting, uploads
+from classmark.workbench.files import exporting, previews, uploads
 from classmark.workbench.files.uploads import Receiving, upload_of, waiting
+from classmark.workbench.store.sqlite import LEARNING
 from crawls import town, write
 from projects import WORDS, new_desk, parish
 from workbench.files.hostile_files import HOSTILE
@@ -60,7 +61,7 @@ def test_hostile_files_are_refused_and_leave_nothing(desk, tmp_path, name):
     left = {
         path for path in everything_in(tmp_path) - before if "-shm" not in str(path)
     }
-    assert {path.name for path in left} <= {"uploads", "store.sqlite-wal"}
+    assert {path.name for path in left} <= {"uploads", "store.sqlite-wal", LEARNING}
     assert waiting(desk) == []
 
 
@@ -79,13 +80,13 @@ def test_no_name_that_was_sent_names_a_file(desk, tmp_path, name):
 
 @pytest.mark.parametrize("token", ["..", "../..", "a" * 32, "", "x/y", "A" * 32])
 def test_only_what_waits_is_looked_at(desk, token):
-    with pytest.raises(Mistake, match="send it again"):
-        uploads.preview(desk, token)
+    with pytest.raises(Mistake, match="upload it again"):
+        previews.preview(desk, token)
 
 
 def test_a_file_is_shown_then_imported_whole(desk):
     upload = send(desk, "new.jsonl", as_jsonl())
-    shown = uploads.preview(desk, upload.token)
+    shown = previews.preview(desk, upload.token)
     assert (shown.kind, shown.format, shown.mistake) == ("documents", "jsonl", "")
     assert shown.rows == (
         ("n1", "=1+1", "Keels and tar", "candles", ""),
@@ -96,8 +97,7 @@ def test_a_file_is_shown_then_imported_whole(desk):
     job = take_in(desk, upload)
     assert (job.state, job.mistake) == ("done", "")
     assert job.said.startswith(
-        "new.jsonl: 2 documents, 2 new, 0 replaced, 0 unchanged, 3 judgments, "
-        "1 new categories"
+        "new.jsonl: 2 documents, 2 new, 3 labels, 1 new categories"
     )
     assert desk.store.labels()["n2"] == {"bread": 1.0, "milling": 1.0}
     assert "milling" in desk.categories
@@ -114,15 +114,15 @@ OTHERS = b'{"id": "bees-0", "text": "other"}\n{"id": "other", "text": "rye"}\n'
 
 def test_what_would_be_replaced_is_told_and_replaced_only_if_chosen(desk, monkeypatch):
     upload = send(desk, "new.jsonl", OTHERS)
-    shown = uploads.preview(desk, upload.token)
+    shown = previews.preview(desk, upload.token)
     assert shown.counts == {"new": 1, "replaced": 1, "unchanged": 0}
     before = desk.store.counts()
     refused = take_in(desk, upload)
     assert refused.state == "failed"
     assert "1 of 2 documents" in refused.mistake
     assert desk.store.counts() == before
-    monkeypatch.setattr(uploads, "COUNTED", 10)
-    assert uploads.preview(desk, upload.token).counts == {}
+    monkeypatch.setattr(previews, "COUNTED", 10)
+    assert previews.preview(desk, upload.token).counts == {}
     done = uploads.start_import(desk, "ada", upload.token, replace=True).wait(60)
     assert done.state == "done"
     assert desk.store.document("bees-0").text == "other"
@@ -131,14 +131,14 @@ def test_what_would_be_replaced_is_told_and_replaced_only_if_chosen(desk, monkey
 def test_two_files_without_ids_carry_the_names_of_their_sender(desk):
     for name in ("train.tsv", "test.tsv"):
         upload = send(desk, name, b"Rye bread\t<http://x/bread>\n")
-        assert uploads.preview(desk, upload.token).rows[0][0] == f"{name}:1"
+        assert previews.preview(desk, upload.token).rows[0][0] == f"{name}:1"
         assert take_in(desk, upload).state == "done"
     assert {"train.tsv:1", "test.tsv:1"} <= desk.store.ids()
 
 
 def test_a_broken_file_changes_nothing_and_names_its_line(desk):
     upload = send(desk, "broken.jsonl", as_jsonl() + b"\n" * 5 + b'{"id": "n3", ')
-    shown = uploads.preview(desk, upload.token)
+    shown = previews.preview(desk, upload.token)
     assert (shown.left_out, shown.must_skip) == (1, True)
     assert shown.reasons[0].startswith("line 7: not JSON")
     before = desk.store.counts()
@@ -172,7 +172,7 @@ def test_a_folder_of_texts_as_zip(desk, tmp_path):
         archive.writestr("candles/keel.txt", "A keel")
         archive.writestr("candles/oar.txt", "An oar")
     upload = send(desk, "texts.zip", path.read_bytes())
-    assert uploads.preview(desk, upload.token).format == "folder"
+    assert previews.preview(desk, upload.token).format == "folder"
     assert take_in(desk, upload).state == "done"
     assert desk.store.labels()["candles/keel"] == {"candles": 1.0}
 
@@ -187,7 +187,7 @@ SKOS = b"""@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
 @pytest.mark.needs("rdflib")
 def test_taxonomies(desk):
     upload = send(desk, "mills.ttl", SKOS)
-    shown = uploads.preview(desk, upload.token)
+    shown = previews.preview(desk, upload.token)
     assert shown.kind == "taxonomy"
     assert {row[2] for row in shown.rows} == {"Mills", "Windmills"}
     assert take_in(desk, upload).state == "done"
@@ -203,7 +203,7 @@ def test_taxonomies(desk):
 def test_preferences(desk):
     said = b"document,winner,loser\nbees-0,bees,bread\n"
     upload = send(desk, "shelf.preferences.csv", said)
-    shown = uploads.preview(desk, upload.token)
+    shown = previews.preview(desk, upload.token)
     assert (shown.kind, shown.rows) == (
         "preferences",
         (("bees-0", "bees", "bread", "1"),),
@@ -220,11 +220,11 @@ def test_unknown_ways_to_read_are_refused(desk, kind, format_):
     upload = send(desk, "new.jsonl", as_jsonl())
     if kind == "people":
         with pytest.raises(Mistake, match="cannot be imported"):
-            uploads.preview(desk, upload.token, kind)
+            previews.preview(desk, upload.token, kind)
     else:
         assert (
             "is not read here"
-            in uploads.preview(desk, upload.token, kind, format_).mistake
+            in previews.preview(desk, upload.token, kind, format_).mistake
         )
 
 
@@ -232,7 +232,7 @@ def test_little_waits_and_nothing_for_long(desk, monkeypatch):
     monkeypatch.setattr(uploads, "WAITING", 2)
     first = send(desk, "a.jsonl", as_jsonl())
     send(desk, "b.jsonl", as_jsonl())
-    with pytest.raises(Mistake, match="2 files wait"):
+    with pytest.raises(Mistake, match="2 files are waiting"):
         send(desk, "c.jsonl", as_jsonl())
     uploads.throw_away(desk, first)
     with pytest.raises(Mistake):
@@ -247,7 +247,7 @@ def test_too_much_and_nothing_are_refused(desk, monkeypatch):
     with pytest.raises(Mistake, match="empty"):
         send(desk, "a.jsonl", b"")
     monkeypatch.setattr(uploads, "LARGEST", 1500)
-    with pytest.raises(Mistake, match="cannot be sent at once"):
+    with pytest.raises(Mistake, match="send it in parts"):
         send(desk, "a.jsonl", b" " * 3000)
     assert not list((desk.folder / "uploads").iterdir())
 
@@ -302,7 +302,7 @@ def test_tables_are_safe_in_spreadsheets_unless_raw(desk):
 @pytest.mark.parametrize("name", ["crawl.warc", "crawl.warc.gz"])
 def test_a_crawl_is_shown_and_taken_in(desk, tmp_path, name):
     upload = send(desk, name, write(tmp_path / name, town()).read_bytes())
-    shown = uploads.preview(desk, upload.token)
+    shown = previews.preview(desk, upload.token)
     assert (shown.format, shown.mistake) == ("pages", "")
     assert shown.rows[0][:2] == ("http://eskerton.example/", "Eskerton")
     assert shown.counts["new"] == 9

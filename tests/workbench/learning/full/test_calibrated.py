@@ -100,6 +100,7 @@ def by_turns(work, tasks, shared, _title):
 def test_evaluate_reports_the_calibration_error(project):
     rows = evaluate_project(project, ["plm", "rocchio"]).table.rows
     assert all(0 < row["calibration_error"] < 0.02 for row in rows)
+    assert all(0 < row["rare_calibration_error"] < 0.02 for row in rows)
 
 
 def test_with_few_decisions_nothing_is_promised(tmp_path, monkeypatch, capsys):

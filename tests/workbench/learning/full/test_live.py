@@ -349,7 +349,7 @@ def test_a_damaged_ranker_is_rebuilt(project):
     file.write_bytes(content)
     with pytest.raises(DamagedFolder, match="checksum"):
         say(project, "b1", "bees")
-    assert rebuild(project).rows[0]["difference"] == "it was damaged"
+    assert rebuild(project).rows[0]["difference"] == "the previous model was damaged"
     assert [s.category for s in suggest(project, "honey")] == [
         s.category for s in expected
     ]

@@ -5,7 +5,10 @@ import shutil
 import numpy as np
 import pytest
 
+from classmark.arrays import rows_from, take
+from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
+from classmark.rankers.calibration import PathCalibrator
 from classmark.taxonomy.tree import Category
 from classmark.workbench.categories import edit
 from classmark.workbench.deciding import suggest
@@ -13,10 +16,11 @@ from classmark.workbench.deciding.queue import queue
 from classmark.workbench.deciding.suggest import place, place_if_any
 from classmark.workbench.learning import models
 from classmark.workbench.learning.models import (
-    PathCalibrator,
+    BestScores,
     PresentRanker,
     check_model,
     how_to_place,
+    open_model,
     trained_model,
 )
 from classmark.workbench.learning.train import train
@@ -26,8 +30,8 @@ from projects import new_project
 
 LEAVES = [f"{top}.{leaf}" for top in "abc" for leaf in range(3)]
 HOW = {
-    "top-down": LearningSettings(strategy="top-down"),
-    "voted": LearningSettings(strategy="top-down", rare=True),
+    "top-down": LearningSettings(strategy="top-down", base="naive-bayes"),
+    "voted": LearningSettings(strategy="top-down", base="naive-bayes", rare=True),
     "flat": LearningSettings(strategy="flat", base="logistic"),
 }
 
@@ -59,6 +63,12 @@ def trained(request, tmp_path_factory):
 def project(trained, tmp_path):
     shutil.copytree(trained, tmp_path / "shelf")
     with Project(tmp_path / "shelf") as opened:
+        yield opened
+
+
+@pytest.fixture
+def descending(tmp_path):
+    with Project(made(tmp_path / "shelf", HOW["top-down"])) as opened:
         yield opened
 
 
@@ -188,12 +198,12 @@ def test_model_and_places_are_opened_once(project, monkeypatch):
         )
 
     counted("open_model")
-    counted("with_votes")
+    counted("with_beside")
     text = project.store.document("w-a.1").text
     for _ in range(2):
         suggest.suggest(project, text)
         place_if_any(project, text)
-    assert opened == ["open_model", "with_votes"]
+    assert opened == ["open_model", "with_beside"]
     edit.rename(project, "a.1", new_id="new")
     suggest.suggest(project, text)
     assert len(opened) == 4
@@ -218,6 +228,34 @@ def test_ways_that_were_never_seen_teach_no_probability():
     assert found.decisions_ == 40
     other = PathCalibrator().fit(scores[:, :2], [[0], []] * 20)
     assert np.array_equal(found.curve_, other.curve_)
+
+
+def test_where_scores_are_too_many_the_best_of_more_documents_tell_how_likely(
+    descending, monkeypatch
+):
+    monkeypatch.setattr("classmark.rankers.calibration.CELLS", 100)
+    assert train(descending).calibrated_on < 60
+    monkeypatch.setattr("classmark.workbench.learning.train.LISTED", 1)
+    assert train(descending).calibrated_on == 81
+    model = open_model(descending, descending.models.current())
+    assert model.calibrator.rate_ == pytest.approx(1 / len(model.categories))
+    chances = [one.probability for one in suggest.suggest(descending, "topa leafa0")]
+    assert chances == sorted(chances, reverse=True)
+    assert chances[0] > 0.5
+
+
+def test_the_best_scores_are_those_of_the_ranking(descending):
+    ranker = open_model(descending, descending.models.current()).ranker
+    rows = rows_from(np.eye(5, ranker.classifier_.n_features_in_))
+    right = labels_from([[0], [], [1], [0, 1], [2]], 5, len(ranker.categories))
+    best = BestScores.of(ranker, rows, right)
+    for i in range(5):
+        listed = ranker.best(take(rows, [i]), len(ranker.categories))
+        n = len(listed)
+        assert best.scores[i, :n].tolist() == [score for _, score in listed]
+        assert (best.scores[i, n:] == -np.inf).all()
+        marks = [category in right.row(i)[0] for category, _ in listed]
+        assert best.right[i, :n].tolist() == marks
 
 
 def test_a_fitted_ranker_is_not_fitted_again():

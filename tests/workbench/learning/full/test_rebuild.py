@@ -5,7 +5,10 @@ import pytest
 
 from classmark.datasets.library import library_records
 from classmark.problems import Mistake
+from classmark.taxonomy.tree import Category
+from classmark.workbench.categories import edit
 from classmark.workbench.deciding.suggest import suggest
+from classmark.workbench.files.documents import delete_documents, restore_documents
 from classmark.workbench.files.importing import import_records
 from classmark.workbench.learning.learner import open_learner
 from classmark.workbench.learning.live import learn_at_once, unlearn_by_training
@@ -37,9 +40,36 @@ def test_after_any_acts_the_log_gives_the_same_ranker(tmp_path, seed):
             acts.act()
             if number == 30 and seed % 2:
                 train(project)
-        say(project, "b1", acts.fresh_active())
+        say(project, min(project.store.ids()), acts.fresh_active())
         assert_rebuilt(project, ["honey", "wick and dough", "flame"])
         assert wrong_lessons(project) == []
+
+
+@pytest.mark.parametrize("compares", [False, True])
+def test_what_a_document_is_unsure_of_is_not_compared_later(tmp_path, compares):
+    """Nor is it where no document had the category when the model was trained."""
+    with Project(new_project(tmp_path / "shelf")) as project:
+        teach_all(project)
+        edit.add(project, Category("top"))
+        edit.add(project, Category("inner", parents=("top",)))
+        edit.add(project, Category("leaf", parents=("inner",)))
+        say(project, "b1", unsure=("inner",))
+        if compares:
+            say(project, "b1", over=(("candles", "bread"),))
+        train(project)
+        say(project, "d1", "inner")
+        assert wrong_lessons(project) == []
+        assert_rebuilt(project, ["honey", "wick and dough"])
+
+
+def test_what_was_trained_on_and_is_deleted_is_trained_on_again(tmp_path):
+    with Project(new_project(tmp_path / "shelf")) as project:
+        teach_all(project)
+        train(project)
+        delete_documents(project, ["b1", "d1"])
+        assert_rebuilt(project, ["honey", "wick and dough"])
+        restore_documents(project, ["d1"])
+        assert_rebuilt(project, ["honey", "wick and dough"])
 
 
 def test_the_library_with_training_in_the_middle(tmp_path):

@@ -159,7 +159,9 @@ def test_a_search_reads_each_hit_and_cuts_its_snippet_once(desk, monkeypatch):
         Store, "document", lambda *args: read.append(args[1]) or document(*args)
     )
     monkeypatch.setattr(
-        hits, "snippet", lambda *args: cut.append(args[0]) or snippet(*args)
+        hits,
+        "snippet",
+        lambda *args, **how: cut.append(args[0]) or snippet(*args, **how),
     )
     results = search_desk(desk, "honey swarm", QueryOptions(k=5))
     assert read == [hit.id for hit in results.hits]

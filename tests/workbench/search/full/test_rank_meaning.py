@@ -74,7 +74,7 @@ def test_a_ranker_learns_meaning(project, tmp_path):
     assert FUSED not in results.note
     by_hand = search_in(project, "note judge", QueryOptions(hybrid="weight"))
     assert (by_hand.ranker, by_hand.meaning) == (None, True)
-    with pytest.raises(Mistake, match="--ranker and --hybrid: both would order"):
+    with pytest.raises(Mistake, match="--ranker and --hybrid would both determine"):
         search_in(project, "note", QueryOptions(ranker="1", hybrid="weight"))
 
     table, page = report_ranker(project, trained.number)

@@ -85,6 +85,12 @@ def test_clicks_may_count_by_the_chance_of_a_look(project, trained):
     assert list(weighed.weights) != list(open_ranker(project, trained.number).weights)
 
 
+def test_trees_have_no_price(project):
+    wish = RankerTraining("lambdamart", prices=(0.01,), clicks="skip-above")
+    with pytest.raises(Mistake, match="lambdamart has no C: leave C out"):
+        train_ranker(project, Judgments(), wish)
+
+
 def test_only_some_learners_take_clicks(project):
     wish = RankerTraining("listnet", prices=(0.01,), clicks="skip-above")
     with pytest.raises(Mistake, match="listnet learns from grades only"):
@@ -107,7 +113,7 @@ def test_what_was_learned_from_is_not_evaluated(project, trained):
     rows = [f'{{"id": "{at}", "text": "{text}"}}' for at, text in enumerate(taught)]
     (folder / "q.jsonl").write_text("\n".join(rows))
     given = Judgments(folder / "q.jsonl", folder / "q.tsv")
-    with pytest.raises(Mistake, match="every query was learned from"):
+    with pytest.raises(Mistake, match="all these queries were used"):
         evaluate_ranker(project, given, [trained.number])
 
 

@@ -48,6 +48,7 @@ RELEVANT = GRADED | dict.fromkeys(
         "check_sample_weights_not_an_array",
         "check_sample_weights_shape",
         "check_sample_weights_not_overwritten",
+        "check_sample_weights_pandas_series",
         "check_fit2d_1feature",
     ),
     NO_ZERO,

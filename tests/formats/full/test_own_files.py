@@ -114,15 +114,15 @@ def with_entities(member):
 BAD = {
     "sheet.xlsx": (
         partial(with_entities, "xl/worksheets/sheet1.xml"),
-        "not a readable spreadsheet",
+        "no spreadsheet that can be read",
     ),
     "book.xlsx": (
         partial(with_entities, "xl/workbook.xml"),
-        "not a readable spreadsheet",
+        "no spreadsheet that can be read",
     ),
     "rubbish.xlsx": (b"no spreadsheet at all", "not a readable .xlsx file"),
     "old.xlsx": (b"\xd0\xcf\x11\xe0 rest", "old Office program"),
-    "other.xlsx": (own_files.packed({"a": "b"}), "not a readable spreadsheet"),
+    "other.xlsx": (own_files.packed({"a": "b"}), "no spreadsheet that can be read"),
     "empty.xlsx": (partial(own_files.xlsx, ()), "every sheet of it is empty"),
     "rubbish.docx": (b"PK\x03\x04 nothing", "not a readable .docx file"),
     "other.docx": (own_files.packed({"a": "b"}), "not a readable Word file"),

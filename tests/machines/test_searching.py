@@ -19,7 +19,7 @@ from classmark.meaning.sources import MeaningSource
 from classmark.problems import Mistake
 from classmark.workbench import meaning
 from classmark.workbench.project import Project, create
-from classmark.workbench.search import search, tune
+from classmark.workbench.search import runs, search, tune
 from classmark.workbench.search.filters import Narrowing, SearchFilters
 from classmark.workbench.search.index import index_file, index_project
 from classmark.workbench.settings import Settings
@@ -219,6 +219,33 @@ def test_a_project_is_searched_by_words_and_meaning_alike(two, project, monkeypa
         assert found == search.search_in(project, "w1 w2 -w9", wish)
         assert found.meaning == (wish.hybrid != "no")
     assert found.hits
+
+
+def test_topics_are_answered_by_words_and_meaning_alike(
+    two, project, monkeypatch, tmp_path
+):
+    use_concepts(monkeypatch, RandomVectors())
+    meaning.set_meaning(project, STATIC)
+    meaning.compute(project)
+    topics = tmp_path / "topics.tsv"
+    topics.write_text("q1\tw1 w2\nq2\tw5 w9 w9\n")
+    for wish in (
+        search.QueryOptions(k=7),
+        search.QueryOptions(hybrid="ranks", feedback="rm3"),
+        search.QueryOptions(hybrid="no"),
+    ):
+        written, names = [], []
+        for machines in (two, None):
+            path = tmp_path / "run.txt"
+            with runs.opened(project, None, machines) as index:
+                table = runs.run_topics(index, runs.Topics(topics), path, wish, project)
+            written.append(path.read_text())
+            names.append(table.rows[0]["name"])
+        assert written[0] == written[1]
+        assert written[0].count("\n") > 6
+        assert [name.endswith("+meaning") for name in names] == 2 * [
+            wish.hybrid != "no"
+        ]
 
 
 def test_filters_hold_on_machines_too(two, project):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from classmark.arrays import Floats
+from classmark.arrays import Bools, Floats
 from classmark.corpus.documents import train_test
 from classmark.index.feedback import Feedback
 from classmark.index.models import Choice, resolve
@@ -195,10 +195,12 @@ def fused_questions(
     how: How,
     *,
     feedback: Feedback | None = None,
+    members: Bools | None = None,
 ) -> dict[str, HybridQuestion]:
     """Make queries of analysed terms, and their texts, ready for words and meaning.
 
-    how, feedback : as ``answer_queries`` takes them.
+    how, feedback : as ``answer_queries`` takes them;  members : the documents that may
+    be answers, None where the searcher knows them.
     """
     from classmark.index.fusion import HybridQuestion
 
@@ -207,7 +209,7 @@ def fused_questions(
         questions = {k: each.with_feedback(feedback) for k, each in questions.items()}
     vectors = dense.encode([texts[id_] for id_ in queries])
     return {
-        id_: HybridQuestion(question, dense, vector)
+        id_: HybridQuestion(question, dense, vector, members=members)
         for (id_, question), vector in zip(questions.items(), vectors, strict=True)
     }
 

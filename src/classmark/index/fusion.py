@@ -84,6 +84,12 @@ def dense_index(
     return DenseIndex(some.table, rows, source=some.source)
 
 
+def alive_of(index: Index) -> Bools:
+    """Which documents of an index have not been deleted, shape (documents,)."""
+    alive = index.searcher.alive
+    return alive if len(alive) else np.ones(index.searcher.n_items, np.bool_)
+
+
 class HybridHit(NamedTuple):
     """A document of a hybrid answer; ``words`` and ``meaning`` add up to its score.
 
@@ -195,8 +201,7 @@ class HybridQuestion:
         vector = dense.encode([text])[0] if text else np.zeros(dense.dimension)
         members = filter_of(context_of(index, query))
         if asked is not None and members is None:
-            alive = index.searcher.alive
-            members = alive if len(alive) else np.ones(len(dense), np.bool_)
+            members = alive_of(index)
         return cls(words, dense, vector, weight, members)
 
     def with_weight(self, weight: float | None) -> HybridQuestion:

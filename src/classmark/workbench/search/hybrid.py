@@ -201,30 +201,23 @@ def fused_with(
     project: Project,
     wish: str | None,
     look_up: Callable[[], IndexVectors | None],
-    *,
-    spread: bool = False,
 ) -> tuple[Fused | None, tuple[str, ...]]:
     """What words are fused with, None for words alone; and what to say of that.
 
-    wish : as typed;  look_up : gives the documents' vectors;  spread : whether machines
-    answer topics. What was asked for by name and cannot be done is refused.
+    wish : as typed;  look_up : gives the documents' vectors. What was asked for by name
+    and cannot be done is refused.
     """
     fusion = fusion_from(wish, project.settings.search)
     has_source = project.settings.meaning.source != "none"
     if fusion is None or (fusion.missing < 1.0 and not has_source):
         return None, ()
     try:
-        fused = to_be_fused(project, fusion, _spread if spread else look_up)
+        fused = to_be_fused(project, fusion, look_up)
     except Mistake as problem:
         if fusion.required:
             raise
         return None, (alone(problem),)
     return fused, fused.notes
-
-
-def _spread() -> IndexVectors | None:
-    remedy = worded("leave --workers and --on out, or give --hybrid no")
-    raise refusal("machines answer topics by words: %(remedy)s", remedy=remedy)
 
 
 def alone(problem: Mistake) -> str:

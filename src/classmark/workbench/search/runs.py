@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from classmark.arrays import Floats
+from classmark.arrays import Bools, Floats
 from classmark.evaluation.figures import run_figure
 from classmark.evaluation.retrieval import (
     Run,
@@ -124,15 +124,16 @@ def run_topics(
     texts = read_topics(topics.path, topics.format, topics.fields)
     queries = {query: index.terms(text) for query, text in texts.items()}
     how = ((model, choices), fields, prior)
-    fused, notes = _fused(project, index, options)
+    fused, members, notes = _fused(project, index, options)
     name = f"classmark-{model}"
     if fused is None:
         run = answer_queries(index.searcher, queries, how, options.k, feedback=feedback)
     else:
         name += "+meaning"
         questions = fused_questions(
-            index.searcher, queries, texts, fused.dense, how, feedback=feedback
-        )
+            index.searcher, queries, texts, fused.dense, how,
+            feedback=feedback, members=members,
+        )  # fmt: skip
         run = run_hybrid(questions, fused.weight, options.k)
     lines = write_run(run, out, name=name)
     silent = [query for query, answers in run.items() if not answers]
@@ -162,23 +163,32 @@ def _notes_of_run(
 
 def _fused(
     project: Project | None, index: Any, options: QueryOptions
-) -> tuple[Fused | None, list[str]]:
-    """What words are fused with, None for words alone; and what to say of that."""
+) -> tuple[Fused | None, Bools | None, list[str]]:
+    """What words are fused with, None for words alone; and what to say of that.
+
+    Also the documents that may be answers, where machines search the words.
+    """
     from classmark.workbench.search.search import fused_for
 
     if project is None:
         if options.hybrid not in {None, "no"}:
             raise Mistake("--hybrid needs the vectors of a project: import the file")
-        return None, []
-    spread = not isinstance(index, Index)
+        return None, None, []
+    members: Bools | None = None
 
     def look_up() -> IndexVectors | None:
+        from classmark.index.fusion import alive_of
         from classmark.workbench.search.hybrid import index_vectors
 
-        return index_vectors(project, index)
+        nonlocal members
+        if isinstance(index, Index):
+            return index_vectors(project, index)
+        with Index.open(index.path) as here:
+            members = alive_of(here).copy()
+            return index_vectors(project, here)
 
-    fused, notes = fused_for(project, options.hybrid, look_up, spread=spread)
-    return fused, list(notes)
+    fused, notes = fused_for(project, options.hybrid, look_up)
+    return fused, members, list(notes)
 
 
 def _prior(project: Project | None, options: QueryOptions) -> Any:

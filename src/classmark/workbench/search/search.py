@@ -342,13 +342,11 @@ def fused_for(
     project: Project,
     hybrid: str | None,
     look_up: Callable[[], IndexVectors | None],
-    *,
-    spread: bool = False,
 ) -> tuple[Fused | None, tuple[str, ...]]:
     """What words are fused with, None for words alone; and what to say of that.
 
-    hybrid : as typed;  look_up : gives the vectors of the documents;  spread : whether
-    machines answer topics. A project that has no source of vectors loads nothing.
+    hybrid : as typed;  look_up : gives the vectors of the documents. A project that has
+    no source of vectors loads nothing.
     """
     settings = project.settings
     wish = settings.search.hybrid if hybrid is None else hybrid
@@ -356,7 +354,7 @@ def fused_for(
         return None, ()
     from classmark.workbench.search.hybrid import fused_with
 
-    return fused_with(project, hybrid, look_up, spread=spread)
+    return fused_with(project, hybrid, look_up)
 
 
 def _ask_project(

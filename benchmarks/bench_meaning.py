@@ -1,7 +1,7 @@
 """Words and meaning: few examples, the embedded library, screening, and what it costs.
 
 Run with ``CLASSMARK_DATA=DIR python benchmarks/bench_meaning.py [--sets SETS]
-[--parts few,sets,live,screen,cost] [--draws 10] [--runs 3] [--model FOLDER]
+[--parts few,sets,folds,live,screen,cost] [--draws 10] [--runs 3] [--model FOLDER]
 [--vectors FOLDER] [--json FILE]``. Contestants: words alone; the static table of
 ``classmark[meaning]``, weight 0.3; with --model, a folder with model.onnx, that
 sentence model, at 0.5; its vectors are stored in --vectors from one run to the next.
@@ -14,6 +14,7 @@ centroid, and scikit-learn's LogisticRegression, of the examples against the col
 and against the examples of all other topics.
 sets : all categories ranked, at the source's weight and at the one that held-out
 rankings choose; and the library by the ranker of ``classmark train``, along its tree.
+folds : the library's records, each tested by what is learned of three quarters of them.
 live : AvgP after the first 30, 100 and 300 labelled documents, the columns of meaning
 centred, and not centred, as in live learning that begins from nothing.
 screen : WSS@95 on Debian packages, as bench_screening does, words against both.
@@ -38,7 +39,15 @@ from typing import Any
 
 import numpy as np
 from bench_screening import ANALYZER, BANDS, BATCH, NEVER
-from meaning_few import SETS, SIZES, few_task, peers, set_named, some_packages
+from meaning_few import (
+    SETS,
+    SIZES,
+    few_task,
+    peers,
+    picked,
+    set_named,
+    some_packages,
+)
 from synthetic_rows import SyntheticRows
 
 import classmark as cm
@@ -50,6 +59,7 @@ from classmark.examples.screening import StoppingRule
 from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
 from classmark.meaning.sources import MeaningSource, unit_rows
 from classmark.measures import paired_t_test
+from classmark.measures.categories import category_ranking_per_document
 from classmark.preferences.labels import labels_from
 from classmark.rankers.meaning_weight import weigh_meaning
 from classmark.weighting.dense import centre_of, centred
@@ -123,13 +133,60 @@ def by_set(sources: Sources, names: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _ranked(name: str, sources: Sources) -> list[dict[str, Any]]:
-    dataset = ranked_set(name)
+    rows = [
+        facts | {measure: float(right[measure].mean()) for measure in MEASURES}
+        for facts, right in contests(name, ranked_set(name), sources)
+    ]
+    print(f"\n{sets_table(rows)}", flush=True)
+    return rows
+
+
+def by_folds(sources: Sources, partitions: int = 3, parts: int = 4) -> dict[str, Any]:
+    """AvgP over all records of the library, each tested once in every partition.
+
+    Beside each mean its difference from words, and its p by the paired t test.
+    """
+    library = cm.datasets.load("library")
+    both = (library.train, tested_part(library))
+    joined = DatasetPart(
+        *([each for part in both for each in getattr(part, own)]
+          for own in ("ids", "texts", "labels"))
+    )  # fmt: skip
+    result: dict[str, Any] = {}
+    for name in ("library", TREE):
+        precisions: dict[str, list[np.ndarray]] = {}
+        for seed in range(partitions):
+            mixed = np.random.default_rng(seed).permutation(len(joined))
+            for first in range(parts):
+                out = set(mixed[first::parts].tolist())
+                rest = [at for at in range(len(joined)) if at not in out]
+                train, test = (picked(joined, at) for at in (rest, sorted(out)))
+                dataset = replace(library, train=train, test=test)
+                for facts, right in contests(name, dataset, sources):
+                    column = f"{facts['rows']} {facts['how']}".strip()
+                    own = precisions.setdefault(column, [])
+                    own.append(right["average_precision"])
+        words = np.concatenate(precisions["words"])
+        for column, some in precisions.items():
+            values = np.concatenate(some)
+            row = {"AvgP": float(values.mean())}
+            if column != "words":
+                row["less words"] = float((values - words).mean())
+                row["p"] = float(paired_t_test(values, words).p_value)
+            result[f"{name}, {column}"] = row
+    return result
+
+
+def contests(
+    name: str, dataset: Dataset, sources: Sources
+) -> Iterator[tuple[dict[str, Any], dict[str, np.ndarray]]]:
+    """Each way to make rows, and the measures of every test document by it."""
     train, tested, k = dataset.train, tested_part(dataset), len(dataset.label_names)
     known, truth = (
         labels_from(dataset.label_numbers(part), len(part), k)
         for part in (train, tested)
     )
-    asked, found = np.flatnonzero(np.diff(truth.starts)), []
+    asked = np.flatnonzero(np.diff(truth.starts))
     for own, source in {"words": None, **sources}.items():
         if isinstance(source, cm.VectorFile):
             source.compute([*train.texts, *tested.texts])
@@ -141,12 +198,10 @@ def _ranked(name: str, sources: Sources) -> list[dict[str, Any]]:
                 X, ranker = weigh_meaning(vectorizer, ranker, X, known)
             rows = take(vectorizer.rows(tested.texts), asked)
             scores = copy(ranker).fit(X, known).decision_function(rows)
-            right = cm.measures.category_ranking(scores, take(truth, asked))
+            right = category_ranking_per_document(scores, take(truth, asked))
             weight = vectorizer.meaning_.weight if vectorizer.meaning_ else 0.0
             facts = {"set": name, "rows": own, "how": how, "weight": weight}
-            found.append(facts | {measure: right[measure] for measure in MEASURES})
-    print(f"\n{sets_table(found)}", flush=True)
-    return found
+            yield facts, right
 
 
 def ranked_set(name: str) -> Dataset:
@@ -480,7 +535,7 @@ def sources_from(options: argparse.Namespace) -> Sources:
 def main() -> None:
     """Measure the parts asked for; print, write."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--parts", default="few,sets,live,screen,cost")
+    parser.add_argument("--parts", default="few,sets,folds,live,screen,cost")
     parser.add_argument("--sets", default=",".join(SETS))
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--runs", type=int, default=3, help="screenings of a tag")
@@ -494,6 +549,7 @@ def main() -> None:
     parts: dict[str, tuple[Callable[[], Any], Callable[[Any], str]]] = {
         "few": (lambda: by_examples(sources, names, options.draws), few_table),
         "sets": (lambda: by_set(sources, names), sets_table),
+        "folds": (lambda: by_folds(sources), as_json),
         "live": (lambda: from_nothing(sources, names), as_json),
         "screen": (lambda: screened(sources, options.runs), as_json),
         "cost": (lambda: costs(sources, names), cost_table),

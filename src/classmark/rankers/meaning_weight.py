@@ -20,7 +20,7 @@ Ranker = TypeVar("Ranker", bound=LinearRanker)
 WEIGHTS = (0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
 ENOUGH = 200  # documents with labels; with fewer, the source's own weight stays
 SAMPLE = 1600  # documents that are looked at, at most
-JUDGED = 500  # documents held out, about
+JUDGED = 400  # documents held out, about
 FOLDS = 3
 TOL = 0.05  # of the duality gap; a trial need not be learned more exactly
 SCORES = 5_000_000  # of documents held out, at most
@@ -77,7 +77,7 @@ def choose_weight(
 ) -> float:
     """The one of ``WEIGHTS`` at which the ranker ranks documents held out best.
 
-    By mean average precision, on about 500 of at most 1,600 documents with labels; with
+    By mean average precision, on about 400 of at most 1,600 documents with labels; with
     fewer than 200 of them it is ``weight``. The ranker learns once for each part held
     out, at ``weight``, and s = s_words + (v / weight)² s_meaning stands for its scores
     at another weight v: so they are where prototypes are sums of rows, and nearly so

@@ -40,7 +40,7 @@ test: $(TEST) ## the tests of every room, the README's examples, a walk through 
 
 test-rest: $(DEV) ## what make test leaves out: browser, PostgreSQL, machines, promises, laws, data sets (ten minutes)
 	@$(BIN)/python -m classmark.compiling all
-	$(MEMORY) $(PYTEST) -m full --assert=plain || { echo "once more what failed, with nothing beside it: some of these tests measure time"; $(BIN)/python -m pytest -q --lf -m full; }
+	$(MEMORY) $(PYTEST) -m full --assert=plain --durations=20 || { echo "once more what failed, with nothing beside it: some of these tests measure time"; $(BIN)/python -m pytest -q --lf -m full; }
 	echo "the kernels once more as plain Python: errors have line numbers, and both arithmetics agree"
 	NUMBA_DISABLE_JIT=1 $(MEMORY) $(PYTEST) --assert=plain -m "not full and not compiled_only" \
 	  tests/corpus tests/preferences tests/measures tests/solvers tests/text tests/rankers/test_preference.py

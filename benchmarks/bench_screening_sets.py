@@ -30,6 +30,7 @@ from classmark.datasets import load
 from classmark.evaluation.screening import simulate
 from classmark.examples.query import RelevanceQuery
 from classmark.examples.screening import StoppingRule
+from classmark.meaning.models import StaticVectors
 from classmark.validation import generator
 from classmark.weighting.vectorizer import Vectorizer
 
@@ -86,6 +87,12 @@ def peer(query: Callable[[], Any], **how: Any) -> Method:
     return Method(rows, query)
 
 
+READING: dict[str, Any] = {"characters": 4, "first_line": 2}
+WITH_MEANING = Method(
+    lambda texts: Vectorizer(
+        STEMS, "log-tfidf", meaning=StaticVectors.packaged(), **READING
+    ).fit_transform(texts)
+)
 METHODS = {
     "ASReview, SVM": peer(
         PeerQuery, ngram_range=(1, 2), sublinear_tf=True, max_df=0.95
@@ -93,10 +100,9 @@ METHODS = {
     "ASReview, naive Bayes": peer(BayesQuery, stop_words="english"),
     "words|lower": ours("words|lower"),
     "stems": ours(STEMS),
-    "the default": ours(STEMS, characters=4, first_line=2),
+    "the default": ours(STEMS, **READING),
+    "and static vectors": WITH_MEANING,
 }
-
-READING: dict[str, Any] = {"characters": 4, "first_line": 2}
 VARIANTS = {
     "the default": ours(STEMS, **READING),
     "without stems and stop words": ours("words|lower", **READING),
@@ -162,8 +168,10 @@ def main() -> None:
     parser.add_argument("--topics", type=int, default=5, help="at most so many a set")
     parser.add_argument("--runs", type=int, default=3, help="examples a topic")
     parser.add_argument("--sets", nargs="*", default=SETS)
+    parser.add_argument("--methods", nargs="*", help="these alone")
     options = parser.parse_args()
     methods = VARIANTS if options.variants else METHODS
+    methods = {name: methods[name] for name in options.methods or methods}
     means: list[dict[str, Any]] = []
     for name in options.sets:
         texts, labels = texts_of(name, Path(options.data))

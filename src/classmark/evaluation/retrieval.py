@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from classmark.index.dense import DenseIndex
     from classmark.index.fusion import HybridQuestion
     from classmark.index.index import Index
-    from classmark.index.search import BaseSearcher, Hit, How, Searcher
+    from classmark.index.search import BaseSearcher, Hit, How, Question, Searcher
 
 
 DEPTH = 1000
@@ -184,30 +184,36 @@ def hybrid_questions(
     dense : the documents' vectors, by the numbers of the searcher.
     """
     queries, how = judged.queries, (choice, None, None)
-    return fused_questions(judged.searcher, queries, judged.texts, dense, how)
+    questions = word_questions(judged.searcher, queries, how)
+    return fused_questions(questions, judged.texts, dense)
+
+
+def word_questions(
+    searcher: BaseSearcher,
+    queries: Mapping[str, Sequence[str]],
+    how: How,
+    feedback: Feedback | None = None,
+) -> dict[str, Question]:
+    """Make queries of analysed terms ready for words; as ``answer_queries`` does."""
+    questions = {id_: searcher.question(each, how) for id_, each in queries.items()}
+    if feedback is None:
+        return questions
+    return {id_: each.with_feedback(feedback) for id_, each in questions.items()}
 
 
 def fused_questions(
-    searcher: BaseSearcher,
-    queries: Mapping[str, Sequence[str]],
+    questions: Mapping[str, Question],
     texts: Mapping[str, str],
     dense: DenseIndex,
-    how: How,
-    *,
-    feedback: Feedback | None = None,
     members: Bools | None = None,
 ) -> dict[str, HybridQuestion]:
-    """Make queries of analysed terms, and their texts, ready for words and meaning.
+    """Make questions of words, and their texts, ready for words and meaning.
 
-    how, feedback : as ``answer_queries`` takes them;  members : the documents that may
-    be answers, None where the searcher knows them.
+    members : the documents that may be answers, None where the searcher knows them.
     """
     from classmark.index.fusion import HybridQuestion
 
-    questions = {id_: searcher.question(each, how) for id_, each in queries.items()}
-    if feedback is not None:
-        questions = {k: each.with_feedback(feedback) for k, each in questions.items()}
-    vectors = dense.encode([texts[id_] for id_ in queries])
+    vectors = dense.encode([texts[id_] for id_ in questions])
     return {
         id_: HybridQuestion(question, dense, vector, members=members)
         for (id_, question), vector in zip(questions.items(), vectors, strict=True)

@@ -44,13 +44,13 @@ def _shown(value: Any) -> str:
 
 
 def guessed_roles(
-    sample: list[Row], columns: list[str], given: Mapping[str, str], *, typed: bool
+    sample: list[Row], columns: list[str], chosen: Mapping[str, str], *, typed: bool
 ) -> dict[str, str]:
     """Column → role: as given, by its name, or by its first cells."""
     exported = set(columns) >= WHOLE_EXPORT
     roles: dict[str, str] = {}
     for column in columns:
-        role = given.get(column)
+        role = chosen.get(column)
         if role is None:
             role = role_by_name(column)
             known = role == STRUCTURED or column in WHOLE_EXPORT
@@ -60,11 +60,11 @@ def guessed_roles(
                 cells = [row.get(column) for row in sample]
                 role = _by_cells(column, cells, typed=typed or exported)
         roles[column] = role
-    _one_of_each(sample, roles, given)
-    if not given or ID not in given.values():
-        _likely_id(sample, roles, given)
+    _one_of_each(sample, roles, chosen)
+    if not chosen or ID not in chosen.values():
+        _likely_id(sample, roles, chosen)
     if sample and not set(roles.values()) & {TEXT, TITLE} and not typed:
-        _longest_is_text(sample, roles, given)
+        _longest_is_text(sample, roles, chosen)
     return roles
 
 
@@ -106,7 +106,7 @@ def _counts(cells: list[Any]) -> bool:
 
 
 def _one_of_each(
-    sample: list[Row], roles: dict[str, str], given: Mapping[str, str]
+    sample: list[Row], roles: dict[str, str], chosen: Mapping[str, str]
 ) -> None:
     """Let one column of a row alone be guessed for id, title, date, and labels.
 
@@ -114,7 +114,7 @@ def _one_of_each(
     """
     for role, other in ((ID, FACT), (TITLE, TEXT), (DATE, FACT), (LABEL, UNCLEAR)):
         named = [column for column, its in roles.items() if its == role]
-        sure = [column for column in named if column in given or column == "labels"]
+        sure = [column for column in named if column in chosen or column == "labels"]
         exact = [column for column in named if plain(column) == role]
         kept = sure or (exact or named)[:1]
         beside = {
@@ -124,11 +124,11 @@ def _one_of_each(
         }
         if role == LABEL and beside and not sure:
             beside |= set(kept)
-        roles |= dict.fromkeys(beside - given.keys(), other)
+        roles |= dict.fromkeys(beside - chosen.keys(), other)
 
 
 def _likely_id(
-    sample: list[Row], roles: dict[str, str], given: Mapping[str, str]
+    sample: list[Row], roles: dict[str, str], chosen: Mapping[str, str]
 ) -> None:
     """Take a column for the id that identifies every row, if none is called so."""
     if ID in roles.values():
@@ -136,20 +136,20 @@ def _likely_id(
     for name in LIKELY_IDS:
         for column in roles:
             cells = [row.get(column) for row in sample]
-            named = plain(column) == name and column not in given
+            named = plain(column) == name and column not in chosen
             if named and all(cells) and len(set(map(str, cells))) == len(cells):
                 roles[column] = ID
                 return
 
 
 def _longest_is_text(
-    sample: list[Row], roles: dict[str, str], given: Mapping[str, str]
+    sample: list[Row], roles: dict[str, str], chosen: Mapping[str, str]
 ) -> None:
     """Where no column is text, the one with the longest cells is."""
     lengths = {
         column: mean(len(str(row.get(column, ""))) for row in sample)
         for column, role in roles.items()
-        if role == FACT and column not in given and role_by_name(column) is None
+        if role == FACT and column not in chosen and role_by_name(column) is None
     }
     words = {
         column: length

@@ -255,13 +255,13 @@ class VectorFile(MeaningSource):
         numbers = [first.setdefault(key, number) for number, key in enumerate(keys)]
         with self._writing(wait=True) as stored:
             rows = stored.rows_of(keys)
-            before, known = units[numbers], rows >= 0
-            before[known] = stored.vectors(rows[known], self._paths[1])
+            before, is_stored = units[numbers], rows >= 0
+            before[is_stored] = stored.vectors(rows[is_stored], self._paths[1])
             self._require_alike(before, units, texts)
-            new = {key: at for key, at in first.items() if not known[at]}
+            new = {key: at for key, at in first.items() if not is_stored[at]}
             self._append(new, units[list(new.values())])
         seconds = time.perf_counter() - begin
-        return ComputedVectors(len(new), int(known.sum()), seconds)
+        return ComputedVectors(len(new), int(is_stored.sum()), seconds)
 
     def check(self) -> None:
         """Read every vector and compare it with its checksum."""
@@ -282,11 +282,11 @@ class VectorFile(MeaningSource):
     def _vectors(self, texts: list[str]) -> Vectors:
         stored, rows = self._looked_up(keys := [text_key(text) for text in texts])
         vectors = np.empty((len(texts), self.dimension), STORED)
-        known = rows >= 0
-        vectors[known] = stored.vectors(rows[known], self._paths[1])
-        if missing := np.flatnonzero(~known).tolist():
-            made = self._once_made({keys[at]: texts[at] for at in missing})
-            vectors[missing] = [made[keys[at]] for at in missing]
+        is_stored = rows >= 0
+        vectors[is_stored] = stored.vectors(rows[is_stored], self._paths[1])
+        if missing := np.flatnonzero(~is_stored).tolist():
+            vectors_by_key = self._once_made({keys[at]: texts[at] for at in missing})
+            vectors[missing] = [vectors_by_key[keys[at]] for at in missing]
         return vectors.astype(np.float32)
 
     def _once_made(
@@ -298,8 +298,8 @@ class VectorFile(MeaningSource):
         """
         recent = self._recent
         if new := {key: text for key, text in texts.items() if key not in recent}:
-            made = self._made(list(new.values()))
-            recent = recent | dict(zip(new, made, strict=True))
+            new_vectors = self._made(list(new.values()))
+            recent = recent | dict(zip(new, new_vectors, strict=True))
             self._recent = dict(list(recent.items())[-RECENT:])
         return recent
 

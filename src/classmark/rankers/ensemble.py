@@ -103,8 +103,8 @@ class EnsembleRanker(LinearRanker):
     @property
     def weight_bytes(self) -> int:
         """Of the weights of all rankers, which are there together, and of the sum."""
-        own = [ranker.weight_bytes for ranker in self.rankers or usual_members()]
-        return sum(own) + 8 * any(own)
+        sizes = [ranker.weight_bytes for ranker in self.rankers or usual_members()]
+        return sum(sizes) + 8 * any(sizes)
 
     def fresh(self) -> EnsembleRanker:
         """One like it that has not learned: what was chosen stays, and the shares."""
@@ -147,9 +147,9 @@ class EnsembleRanker(LinearRanker):
         weights: Any = None
         thresholds = np.zeros(len(self.classes_))
         for ranker, share in zip(self.rankers_, self.shares_.tolist(), strict=True):
-            own: Any = ranker.weights_ * share
-            own = own.toarray() if dense and hasattr(own, "toarray") else own
-            weights = own if weights is None else weights + own
+            part: Any = ranker.weights_ * share
+            part = part.toarray() if dense and hasattr(part, "toarray") else part
+            weights = part if weights is None else weights + part
             thresholds -= share * ranker.category_scores(nothing)[0]
         self.weights_ = weights
         self.thresholds_ = thresholds if thresholds.any() else None

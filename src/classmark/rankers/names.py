@@ -60,8 +60,8 @@ class CategoryNames:
         """The names of each category, read as a fitted vectorizer reads texts."""
         from scipy.sparse import diags
 
-        owners = np.repeat(np.arange(len(names)), [len(own) for own in names])
-        texts = [name for own in names for name in own]
+        owners = np.repeat(np.arange(len(names)), [len(variants) for variants in names])
+        texts = [name for variants in names for name in variants]
         reader = copy(vectorizer)
         reader.meaning = reader.meaning_ = None
         rows: Any = reader.transform(texts).astype(np.float64)
@@ -237,9 +237,9 @@ class NamedRanker(LinearRanker):
         columns, values = rows.row(0)
         matched = self.names.matches(rows)[0][np.asarray(self.numbers)]
         matched[np.asarray(self.numbers) < 0] = -1
-        own: Any = self.names.weighed[matched[[category]][matched[[category]] >= 0]]
+        weighed: Any = self.names.weighed[matched[[category]][matched[[category]] >= 0]]
         every: Any = self.names.weighed[matched[matched >= 0]]
-        lead = np.asarray(own.sum(axis=0)).ravel()
+        lead = np.asarray(weighed.sum(axis=0)).ravel()
         lead = lead - np.asarray(every.sum(axis=0)).ravel() / len(matched)
         known = columns < inside
         parts = values[known] * lead[columns[known]]

@@ -60,8 +60,8 @@ def projects_page(me: Reader) -> HTMLResponse:
 @pages.post("")
 def new_form(me: Admin, title: Title, name: Name = "") -> RedirectResponse:
     """Make a project and go there: its first page says how to begin."""
-    made = _new(me, title, name.strip())
-    return redirect(f"{PROJECT}{made}/")
+    id_ = _new(me, title, name.strip())
+    return redirect(f"{PROJECT}{id_}/")
 
 
 @pages.post("/rename")
@@ -96,8 +96,8 @@ async def restore_form(me: Admin) -> RedirectResponse:
         title, name = (str(form.get(each, "")).strip() for each in ("title", "name"))
         people = form.get("people") == "yes"
         sent = FilePath(file.filename)
-        made = await _restored(me, _pieces(file), sent, title, name, people=people)
-    return redirect(HERE, saved=_("%(id)s has been restored", id=made))
+        id_ = await _restored(me, _pieces(file), sent, title, name, people=people)
+    return redirect(HERE, saved=_("%(id)s has been restored", id=id_))
 
 
 @pages.get("/backup")
@@ -135,9 +135,9 @@ def _note(me: Caller, event: str, name: str) -> None:
 
 
 def _new(me: Caller, title: str, name: str) -> str:
-    made = _of(me).projects.new(title.strip(), name)
-    _note(me, "project made", made)
-    return made
+    id_ = _of(me).projects.new(title.strip(), name)
+    _note(me, "project made", id_)
+    return id_
 
 
 def _rename(me: Caller, name: str, title: str) -> None:
@@ -199,11 +199,11 @@ async def _restored(
         restore = partial(
             _of(me).projects.restore, path, me.name, title, name, people=people
         )
-        made = await run_in_threadpool(restore)
+        id_ = await run_in_threadpool(restore)
     finally:
         path.unlink(missing_ok=True)
-    await run_in_threadpool(_note, me, "project restored", made)
-    return made
+    await run_in_threadpool(_note, me, "project restored", id_)
+    return id_
 
 
 async def _pieces(file: UploadFile) -> AsyncIterator[bytes]:
@@ -267,8 +267,8 @@ async def restore_project(
     """Make a project of a backup."""
     sent = FilePath(f"project.{kind}")
     pieces = me.request.stream()
-    made = await _restored(me, pieces, sent, title, name, people=people)
-    return await run_in_threadpool(_of(me).projects.summary, made)
+    id_ = await _restored(me, pieces, sent, title, name, people=people)
+    return await run_in_threadpool(_of(me).projects.summary, id_)
 
 
 @api.patch("/projects/{name}", responses=fields.MISSING)

@@ -162,15 +162,15 @@ def service_form(
     me: Admin, number: Annotated[str, Form(pattern=r"^\d{0,9}$")] = ""
 ) -> Response:
     """Put a ranker into service, or none."""
-    said = _put_in_service(me, int(number) if number else None)
-    return redirect(HERE, saved=said)
+    message = _put_in_service(me, int(number) if number else None)
+    return redirect(HERE, saved=message)
 
 
 @pages.post("/experiment")
 def experiment_form(me: Admin, experiment: Annotated[Short, Form()]) -> Response:
     """Try another order on those who search, or interchange neighbours; or end it."""
-    said = interleaving.begin_experiment(me.desk, experiment.strip(), me.name)
-    return redirect(HERE, saved=said)
+    message = interleaving.begin_experiment(me.desk, experiment.strip(), me.name)
+    return redirect(HERE, saved=message)
 
 
 @pages.post("/tune")

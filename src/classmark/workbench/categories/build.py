@@ -87,8 +87,8 @@ def build(
         for record in labelled(project)
         if part_of(record) != TEST and record.id in place
     }
-    y = {id_: own for id_, own in y.items() if own}
-    if len({item for own in y.values() for item in own}) <= branching:
+    y = {id_: labels for id_, labels in y.items() if labels}
+    if len({item for labels in y.values() for item in labels}) <= branching:
         raise refusal(
             "nothing to group %(where)s: no more than %(branching)s categories "
             "have documents to learn from: assign some, or give a smaller "
@@ -204,7 +204,7 @@ def _described(
     prefix = "" if below is None else prefix_of_ids(project, below)
     proposed = []
     for at, stems in enumerate(groups.terms):
-        inside = [id_ for id_, own in y.items() if members[at].intersection(own)]
+        inside = [id_ for id_, labels in y.items() if members[at].intersection(labels)]
         terms = words_behind(project, collection, stems, with_most(stems, inside))
         id_ = free_id(prefix, terms or (f"group {at + 1}",), ids_in_use)
         ids_in_use.add(id_)

@@ -36,7 +36,7 @@ class OutlineLine(NamedTuple):
     level: int
 
 
-def id_of_name(name: str, parent: str | None, taken: Iterable[str]) -> str:
+def id_of_name(name: str, parent: str | None, ids: Iterable[str]) -> str:
     """An id for a category, from its name and the id above it; never one taken.
 
     >>> id_of_name("Bees & Honey", "nature", ["nature.bees-honey"])
@@ -46,23 +46,23 @@ def id_of_name(name: str, parent: str | None, taken: Iterable[str]) -> str:
     """
     own = _GAP.sub("-", plain(name)).strip("-") or "category"
     stem = own if parent is None else f"{parent}.{own}"
-    taken, number, id_ = set(taken), 1, stem
-    while id_ in taken:
+    ids, number, id_ = set(ids), 1, stem
+    while id_ in ids:
         number += 1
         id_ = f"{stem}-{number}"
     return id_
 
 
-def read_outline(text: str, taken: Iterable[str] = ()) -> list[OutlineLine]:
+def read_outline(text: str, ids: Iterable[str] = ()) -> list[OutlineLine]:
     r"""The categories of an indented list, one a line; deeper lines are below.
 
     Bullets and numbers before names are dropped. A name may end with its id in square
-    brackets; taken : the ids that others have.
+    brackets; ids : those that others have.
 
     >>> [(line.id, line.level) for line in read_outline("Nature\n  Bees\n  Ants [n.a]")]
     [('nature', 0), ('nature.bees', 1), ('n.a', 1)]
     """
-    taken, above = set(taken), list[tuple[int, str]]()  # indent and id of each above
+    ids, above = set(ids), list[tuple[int, str]]()  # indent and id of each above
     lines = list[OutlineLine]()
     for number, line in enumerate(text.expandtabs(TAB).splitlines(), 1):
         name = _BULLET.sub("", line.strip())
@@ -81,14 +81,14 @@ def read_outline(text: str, taken: Iterable[str] = ()) -> list[OutlineLine]:
         id_ = ""
         if given := _GIVEN.search(name):
             id_, name = given[1].strip(), name[: given.start()].strip()
-        id_ = id_ or id_of_name(name, parent, taken)
-        if id_ in taken:
+        id_ = id_ or id_of_name(name, parent, ids)
+        if id_ in ids:
             raise refusal(
                 "line %(number)s: another category has the id %(id)r already",
                 number=number,
                 id=id_,
             )
-        taken.add(id_)
+        ids.add(id_)
         above.append((indent, id_))
         lines.append(OutlineLine(name or id_, id_, parent, len(above) - 1))
     if not lines:

@@ -227,14 +227,14 @@ def _joined(tables: list[Table]) -> Table:
         for name, table in zip(named, tables, strict=True)
         for row in table.rows
     ]
-    told = [
+    places = [
         (name, line)
         for name, table in zip(named, tables, strict=True)
         for line in table.note.split("\n")
         if line
     ]
-    times = Counter(line for _, line in told)
-    lines = (line if times[line] > 1 else f"{name}: {line}" for name, line in told)
+    times = Counter(line for _, line in places)
+    lines = (line if times[line] > 1 else f"{name}: {line}" for name, line in places)
     notes = "\n".join(dict.fromkeys(lines))
     return Table(f"Imported {len(tables)} files", rows, notes)
 
@@ -423,17 +423,17 @@ class _Importer:
 
     def notes(self) -> list[str]:
         """What is to be told beside the counts."""
-        told = [*_named(self.added), *self.own_vectors.notes]
+        notes = [*_named(self.added), *self.own_vectors.notes]
         if (number := self.act.logged) is not None:
-            told.append(worded("undo it with: classmark undo {number}", number=number))
-        return told
+            notes.append(worded("undo it with: classmark undo {number}", number=number))
+        return notes
 
 
 def _named(added: list[str]) -> list[str]:
     """Which categories were added, in words; of many the first."""
     listed = ", ".join(added[:5]) + (" …" if len(added) > 5 else "")
-    told = N_("categories added because a label named them: %(names)s")
-    return [_(told, names=listed)] if added else []
+    message = N_("categories added because a label named them: %(names)s")
+    return [_(message, names=listed)] if added else []
 
 
 def import_taxonomy(

@@ -20,6 +20,7 @@ from classmark.evaluation.retrieval import (
     fused_questions,
     require_relevant,
     run_hybrid,
+    word_questions,
 )
 from classmark.figures import require_svg
 from classmark.formats.judged_runs import (
@@ -130,10 +131,8 @@ def run_topics(
         run = answer_queries(index.searcher, queries, how, options.k, feedback=feedback)
     else:
         name += "+meaning"
-        questions = fused_questions(
-            index.searcher, queries, texts, fused.dense, how,
-            feedback=feedback, members=members,
-        )  # fmt: skip
+        words = word_questions(index.searcher, queries, how, feedback)
+        questions = fused_questions(words, texts, fused.dense, members)
         run = run_hybrid(questions, fused.weight, options.k)
     lines = write_run(run, out, name=name)
     silent = [query for query, answers in run.items() if not answers]

@@ -152,10 +152,9 @@ def tune(
             return retrieval.sweep(
                 part, plan.model, settings, plan.measure, fixed=fixed, feedback=feedback
             )
-        questions = retrieval.fused_questions(
-            part.searcher, part.queries, part.texts, dense,
-            ((plan.model, fixed), None, None), feedback=feedback,
-        )  # fmt: skip
+        how = (plan.model, fixed), None, None
+        words = retrieval.word_questions(part.searcher, part.queries, how, feedback)
+        questions = retrieval.fused_questions(words, part.texts, dense)
         return retrieval.learn_weight(
             part, questions, grid[MEANING_WEIGHT], plan.measure
         )

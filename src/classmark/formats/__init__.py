@@ -180,7 +180,7 @@ def some_of(
         yield record
     if record is None:
         texts = name in {"folder", "annif-folder"}
-        wrong = "no file whose name ends in .txt" if texts else "no document"
+        wrong = _("no file whose name ends in .txt") if texts else _("no document")
         remedy = worded("give --format (format=)")
         raise UnreadableFile(
             path,

@@ -26,6 +26,7 @@ from classmark.corpus.documents import Document
 from classmark.formats.column_names import role_by_name
 from classmark.formats.records import PRIMARY, SECONDARY, Record
 from classmark.formats.text_files import FilePlace, Numbered, lines, write_lines
+from classmark.language import _
 from classmark.problems import refusal, worded
 
 RESERVED = frozenset(
@@ -142,7 +143,7 @@ def _fields(
             text = keys.fields is not None or name in nested or name in TEXTS
             (fields if text else facts)[name] = json.dumps(value)
         elif value is not None:
-            kind = "a list" if isinstance(value, list) else "an object"
+            kind = _("a list") if isinstance(value, list) else _("an object")
             raise place.refusal(
                 "%(name)r holds %(kind)s, not text: name the keys that are text "
                 "(fields=), or move it under 'meta'",
@@ -321,7 +322,7 @@ def read_jsonl(
     other key must hold text.
     """
     keys = Keys(id_key, label_key, None if fields is None else tuple(fields))
-    for _, record in records_in(lines(path, encoding), str(path), keys):
+    for _line, record in records_in(lines(path, encoding), str(path), keys):
         yield record
 
 

@@ -45,7 +45,7 @@ from classmark.formats.text_files import (
     replacing,
     writing,
 )
-from classmark.language import whole
+from classmark.language import N_, whole
 from classmark.problems import MissingExtra, refusal
 
 
@@ -297,7 +297,7 @@ def _arrow() -> tuple[ModuleType, ModuleType]:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError as error:
-        raise MissingExtra("Parquet files", "parquet") from error
+        raise MissingExtra(N_("Parquet files"), "parquet") from error
     return pa, pq
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from classmark.language import codes
+from classmark.language import N_, _, codes
 from classmark.problems import DamagedFolder, Mistake, UnreadableFile, worded
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ SCHEMA = re.compile("[a-z][a-z0-9_]{0,62}")
 YES_NO = ("no", "yes")
 MMP_LOSSES = ("1", "2", "3")
 LAYERED = ("plm", "loglinear")  # learners of preferences, not of labels alone
-NUMBERS: dict[type, str] = {int: "a whole number", float: "a number"}
+NUMBERS: dict[type, str] = {int: N_("a whole number"), float: N_("a number")}
 _CLOSED = {"extra": "forbid"}
 #: What projects have whose settings were written down before there were these.
 WORDS_ALONE = {"characters": 0, "first_line": 1}
@@ -252,35 +252,42 @@ class LearningSettings:
         "loss is '3', which is one of mmp: use learner mmp, or loss dom"
         """
         if self.loss in MMP_LOSSES and self.learner != "mmp":
-            which = "which is one of mmp: use learner mmp, or loss dom"
-            return f"loss is {self.loss!r}, {which}"
+            return _(
+                "loss is %(loss)r, which is one of mmp: use learner mmp, or loss dom",
+                loss=self.loss,
+            )
         if self.vote and self.average == "yes":
-            return "vote is yes beside average: use one of the two"
+            return _("vote is yes beside average: use one of the two")
         for name in ("characters", "layers"):
             if getattr(self, name) == 1:
-                return f"{name} is 1: use 2 or more, or 0"
+                return _("%(name)s is 1: use 2 or more, or 0", name=name)
         if self.learned_thresholds and (self.layers or self.names == "yes"):
             other = "layers is" if self.layers else "names is yes"
-            return f"{other} beside thresholds: use one of the two"
-        if self.layers and (refusal := self._why_no_layers()):
-            return f"layers is {self.layers}, {refusal}"
+            return _("%(other)s beside thresholds: use one of the two", other=other)
+        if self.layers and (reason := self._why_no_layers()):
+            return _("layers is %(n)s, %(reason)s", n=self.layers, reason=reason)
         return ""
 
     def _why_no_layers(self) -> str:
         if self.learner not in LAYERED:
-            return (
-                f"and {self.learner} learns from right and wrong alone: use learner "
-                "plm or loglinear, or layers 0"
+            return _(
+                "and %(learner)s learns from right and wrong alone: use learner plm or "
+                "loglinear, or layers 0",
+                learner=self.learner,
             )
         if self.learner == "plm" and self.strategy in {"top-down", "pruned"}:
-            return (
-                f"and the strategy {self.strategy} decides at each node by itself: use "
-                "strategy auto, plain or flat, or layers 0"
+            return _(
+                "and the strategy %(strategy)s decides at each node by itself: use "
+                "strategy auto, plain or flat, or layers 0",
+                strategy=self.strategy,
             )
         if self.strategy == "flat" and self.base != "svm":
-            return f"and the base {self.base} knows none: use base svm, or layers 0"
+            return _(
+                "and the base %(base)s knows none: use base svm, or layers 0",
+                base=self.base,
+            )
         if self.learner == "plm" and self.loss == "svm":
-            return "and the loss svm knows none: use another loss, or layers 0"
+            return _("and the loss svm knows none: use another loss, or layers 0")
         return ""
 
     @property
@@ -340,8 +347,11 @@ class SearchSettings:
         """What its experiment cannot be, and the remedy; "": nothing."""
         if re.fullmatch(r"no|swaps|model|words|\d+", self.experiment):
             return ""
-        choices = "no, swaps, model, words or the number of a ranker"
-        return f"experiment is {self.experiment!r}: use {choices}"
+        return _(
+            "experiment is %(name)r: use no, swaps, model, words or the number of a "
+            "ranker",
+            name=self.experiment,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,9 +406,9 @@ class MeaningSettings:
         'model is empty: give the folder of the sentence model'
         """
         if self.source == "sentences" and not self.model:
-            return "model is empty: give the folder of the sentence model"
+            return _("model is empty: give the folder of the sentence model")
         if self.source == "server" and not (self.url and self.model):
-            return "url or model is empty: give the server's address and its model"
+            return _("url or model is empty: give the server's address and its model")
         return ""
 
 
@@ -522,20 +532,31 @@ def _explained(error: ErrorDetails) -> str:
     value = error["input"]
     value = value if error["loc"] == (*sections, key) else [value]
     said = str(value).lower() if isinstance(value, bool) else repr(value)
-    return f"{'.'.join((*sections, key))} is {said}: {_remedy(settings[key])}"
+    return _(
+        "%(name)s is %(value)s: %(remedy)s",
+        name=".".join((*sections, key)),
+        value=said,
+        remedy=_remedy(settings[key]),
+    )
 
 
 def _remedy(setting: Field[Any]) -> str:
     kind = _kind(setting)
     if kind in NUMBERS:
         most = setting.metadata.get("le")
-        limits = ", 0 or more" if most is None else f" from 0 to {most}"
-        return f"give {NUMBERS[kind]}{limits}"
+        if most is not None:
+            number = _(NUMBERS[kind])
+            return _("give %(number)s from 0 to %(most)s", number=number, most=most)
+        return _("give %(number)s, 0 or more", number=_(NUMBERS[kind]))
     choices = setting.metadata.get("examples")
     if choices and kind is not bool:
-        return f"use {', '.join(choices)}"
-    kinds = {bool: "true or false", str: "a text", tuple: "a list of texts"}
-    return f"it is to be {kinds.get(kind, 'a section')}"
+        return _("use %(choices)s", choices=", ".join(choices))
+    kinds = {
+        bool: N_("true or false"),
+        str: N_("a text"),
+        tuple: N_("a list of texts"),
+    }
+    return _("it is to be %(kind)s", kind=_(kinds.get(kind, N_("a section"))))
 
 
 def fields_of(section: str) -> dict[str, Field[Any]]:

@@ -18,6 +18,7 @@ from classmark.examples.problem import some
 from classmark.examples.query import ExampleQuery
 from classmark.examples.screening import RecallPoint, StopForecast
 from classmark.formats.records import Record
+from classmark.language import _, decimal, joined, percent
 from classmark.problems import refusal, worded
 from classmark.ranking import top
 from classmark.validation import require_k
@@ -445,10 +446,15 @@ class ExampleSearch(OpenSearch):
         acts = Counter(self.marks.values())
         notes = [] if self.terms_kept is None else [self._cut_note(k)]
         if not self.has_weights:
-            notes.append(f"{self._without()}: no reasons are shown")
+            notes.append(joined(self._without(), _("no reasons are shown"), by=": "))
         elif not self.weights.any():
             remedy = worded("give more examples, or --method")
-            notes.append(f"the query has no weights, so all score alike: {remedy}")
+            notes.append(
+                _(
+                    "the query has no weights, so all score alike: %(remedy)s",
+                    remedy=remedy,
+                )
+            )
         return ExampleRanking(
             self.search.name, self.query.method_, self.query.C_,
             acts["example"] + len(self.texts), acts["yes"], acts["no"],
@@ -499,7 +505,9 @@ class ExampleSearch(OpenSearch):
 
     def _without(self) -> str:
         kernel = self.params["kernel"]
-        return f"a query with the kernel {kernel} has no weights of words"
+        return _(
+            "a query with the kernel %(kernel)s has no weights of words", kernel=kernel
+        )
 
     def learn(self) -> None:
         """Learn from all that holds, from the start."""
@@ -537,9 +545,13 @@ class ExampleSearch(OpenSearch):
         whole, cut = (top(np.where(hidden, -np.inf, scores), k) for scores in orders)
         share = len(np.intersect1d(whole, cut)) / max(1, min(k, len(hidden)))
         terms, total = map(self.n_weighted, (self.weights, self.query.coef_))
-        note = (
-            f"cut to {terms:,} of {total:,} terms: {share:.0%} of the whole query's "
-            f"first {k} are kept"
+        note = _(
+            "cut to %(terms)s of %(total)s terms: %(share)s of the whole query's first "
+            "%(k)s are kept",
+            terms=decimal(terms, 0),
+            total=decimal(total, 0),
+            share=percent(share),
+            k=k,
         )
         judged = {
             str(self.row[id_]): float(act in FOR)
@@ -552,10 +564,13 @@ class ExampleSearch(OpenSearch):
         before, after = (
             retrieval({"q": run}, {"q": judged}, ["map"])["map"] for run in runs
         )
-        return (
-            f"{note}; average precision on the judged documents {before:.3f} before, "
-            f"{after:.3f} after"
+        judged_words = _(
+            "average precision on the judged documents %(before)s before, %(after)s "
+            "after",
+            before=decimal(before, 3),
+            after=decimal(after, 3),
         )
+        return joined(note, judged_words)
 
     def _score(self) -> None:
         """Score all documents by the query as it is now."""

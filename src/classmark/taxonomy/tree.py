@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from classmark.arrays import Ints, bounds_of
-from classmark.problems import Mistake
+from classmark.language import _
+from classmark.problems import Mistake, refusal
 from classmark.taxonomy.cycles import CyclicGraph, require_no_cycle
 
 
@@ -217,7 +218,9 @@ class Taxonomy:
         loops = self._upper == self._lower
         if loops.any():
             node = self._nodes[self._upper[np.argmax(loops)]]
-            raise CyclicGraph(f"edges: {node!r} is its own parent: remove this edge")
+            raise CyclicGraph(
+                _("edges: %(node)r is its own parent: remove this edge", node=node)
+            )
         is_forest = len(self._upper) == np.count_nonzero(self.lineage.parent >= 0)
         if is_forest and not len(self.lineage.loose):
             return
@@ -525,15 +528,19 @@ def taxonomy_of(categories: Iterable[Category]) -> Taxonomy:
     listed, number = list(categories), dict[str, int]()
     for at, category in enumerate(listed):
         if category.id in number:
-            raise Mistake(f"category {category.id!r} is there twice: keep one of them")
+            raise refusal(
+                "category %(id)r is there twice: keep one of them", id=category.id
+            )
         number[category.id] = at
     pairs: dict[tuple[int, int], None] = {}
     for at, category in enumerate(listed):
         for parent in category.parents:
             if parent not in number:
-                raise Mistake(
-                    f"category {category.id!r} names the parent {parent!r}, which is "
-                    "not among the categories: add it or leave the parent empty"
+                raise refusal(
+                    "category %(id)r names the parent %(parent)r, which is not among "
+                    "the categories: add it or leave the parent empty",
+                    id=category.id,
+                    parent=parent,
                 )
             pairs[number[parent], at] = None
     upper, lower = np.array(list(pairs), np.int64).reshape(-1, 2).T

@@ -206,7 +206,7 @@ def guess_format(path: Path | str) -> str:
     name = name or named_format(path)
     if name is None:
         raise refusal(
-            "%(path)s: its format cannot be told by its name: %(remedy)s, one of "
+            "%(path)s: its format is not clear from its name: %(remedy)s, one of "
             "%(readers)s",
             path=path,
             remedy=worded("give --format (format=)"),

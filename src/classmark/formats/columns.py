@@ -426,12 +426,12 @@ class _Parts:
         elif isinstance(value, str) and column == "links":
             parsed = parse_object(f'{{"links": {value}}}', self.place)
             if list(parsed) != ["links"]:
-                raise self.place.refusal("'links' is to be one JSON list")
+                raise self.place.refusal("'links' must be one JSON list")
             self.row |= parsed
         elif column in ("fields", "meta"):
             if not isinstance(value, Mapping):
                 raise self.place.refusal(
-                    "%(column)r is to be an object of name → text", column=column
+                    "%(column)r must be an object of name → text", column=column
                 )
             getattr(self, column).update(value)
         elif column == "vector" and not isinstance(value, list):
@@ -482,7 +482,7 @@ def layout_of(
     header = how.get("header") or YES
     if header not in (YES, NO) and not re.fullmatch("[1-9][0-9]{0,5}", header):
         raise refusal(
-            "header is %(how)r: say yes or no, or the number of the row that names the "
+            "header is %(how)r: use yes, no or the number of the row that names the "
             "columns",
             how=header,
         )

@@ -201,7 +201,7 @@ def read_delimited(
         if links := row.pop("links", ""):
             parsed = parse_object(f'{{"links": {links}}}', table)
             if list(parsed) != ["links"]:
-                raise table.refusal("'links' is to be one JSON list")
+                raise table.refusal("'links' must be one JSON list")
             typed |= parsed
         facts = {name: row.pop(name) for name in list(row) if name.startswith(META)}
         typed["meta"] = {

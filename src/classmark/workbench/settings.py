@@ -556,7 +556,7 @@ def _remedy(setting: Field[Any]) -> str:
         str: N_("a text"),
         tuple: N_("a list of texts"),
     }
-    return _("it is to be %(kind)s", kind=_(kinds.get(kind, N_("a section"))))
+    return _("it must be %(kind)s", kind=_(kinds.get(kind, N_("a section"))))
 
 
 def fields_of(section: str) -> dict[str, Field[Any]]:

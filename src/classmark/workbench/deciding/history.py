@@ -296,7 +296,7 @@ def named(project: Project, words: str) -> str:
     if len(ids) == 1:
         return ids[0]
     many = (
-        _("%(n)s categories are called so", n=whole(len(ids)))
+        _("%(n)s categories have this name", n=whole(len(ids)))
         if ids
         else _("there is none")
     )

@@ -261,7 +261,9 @@ class Webhooks:
         with self._lock:
             if len(self._pending) >= PENDING:
                 self._fail(
-                    self._pending.popleft(), _("too many wait to be told"), again=False
+                    self._pending.popleft(),
+                    _("too many messages are waiting"),
+                    again=False,
                 )
             self._pending.append(Delivery(hook, kind, body, id_))
 

@@ -189,16 +189,26 @@ class Taxonomy:
         self._set(number, upper, lower)
 
     @classmethod
-    def of_numbers(cls, nodes: Iterable[Any], upper: Ints, lower: Ints) -> Self:
+    def of_numbers(
+        cls, nodes: Iterable[Any] | dict[Any, int], upper: Ints, lower: Ints
+    ) -> Self:
         """A taxonomy of different nodes, its edges by number, each once: quickly made.
+
+        nodes : in order of their numbers, or each with its number, in that order.
 
         >>> Taxonomy.of_numbers("ab", np.array([0]), np.array([1])).edges
         [('a', 'b')]
         """
         made = cls.__new__(cls)
-        number = {node: at for at, node in enumerate(nodes)}
-        made._set(number, upper, lower)  # noqa: SLF001 (its own kind)
+        if not isinstance(nodes, dict):
+            nodes = {node: at for at, node in enumerate(nodes)}
+        made._set(nodes, upper, lower)  # noqa: SLF001 (its own kind)
         return made
+
+    @property
+    def number_of(self) -> Mapping[Any, int]:
+        """Node → its number."""
+        return self._number
 
     def _set(self, number: dict[Any, int], upper: Ints, lower: Ints) -> None:
         self._number, self._nodes = number, list(number)
@@ -557,7 +567,7 @@ def taxonomy_following(before: Taxonomy, changed: Iterable[Category]) -> Taxonom
     >>> taxonomy_following(tree, [Category("q.bee"), Category("r")]).roots
     ['q', 'q.bee', 'r']
     """
-    number, listed = {node: at for at, node in enumerate(before)}, list(changed)
+    number, listed = dict(before.number_of), list(changed)
     moved = [number.setdefault(category.id, len(number)) for category in listed]
     upper, lower = before.edge_numbers
     stays = ~np.isin(lower, moved)

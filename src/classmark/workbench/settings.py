@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from classmark.language import N_, _, codes
 from classmark.problems import DamagedFolder, Mistake, UnreadableFile, worded
+from classmark.workbench.older_settings import with_loss, with_reading
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -28,8 +29,6 @@ MMP_LOSSES = ("1", "2", "3")
 LAYERED = ("plm", "loglinear")  # learners of preferences, not of labels alone
 NUMBERS: dict[type, str] = {int: N_("a whole number"), float: N_("a number")}
 _CLOSED = {"extra": "forbid"}
-#: What projects have whose settings were written down before there were these.
-WORDS_ALONE = {"characters": 0, "first_line": 1}
 
 
 def _setting(
@@ -568,34 +567,6 @@ def fields_of(section: str) -> dict[str, Field[Any]]:
 
 def _kind(setting: Field[Any]) -> type:
     return str if setting.name == "name" else type(setting.default)
-
-
-def with_reading(learning: Mapping[str, Any]) -> dict[str, Any]:
-    """Learning settings as a mapping, as those meant them who wrote them down.
-
-    Files where every setting was written down before there were runs of characters
-    have words alone.
-
-    >>> with_reading({"weighting": "tfidf", "min_df": 1, "learner": "plm"})
-    {'characters': 0, 'first_line': 1, 'weighting': 'tfidf', 'min_df': 1, \
-'learner': 'plm'}
-    """
-    is_all = learning.keys() >= {"weighting", "min_df", "learner"}
-    return {**(WORDS_ALONE if is_all else {}), **learning}
-
-
-def with_loss(learning: Mapping[str, Any]) -> dict[str, Any]:
-    """Learning settings as a mapping; cost and decomposition were loss's old names.
-
-    >>> with_loss({"learner": "plm", "cost": "dis", "decomposition": "domination"})
-    {'learner': 'plm', 'loss': 'dis'}
-    """
-    from classmark.preferences.graph import short_name
-
-    settings = dict(learning)
-    cost, decomposition = settings.pop("cost", ""), settings.pop("decomposition", "")
-    loss = decomposition if settings.get("learner") == "loglinear" else cost
-    return {**settings, "loss": short_name(loss)} if loss else settings
 
 
 def store_problem(store: StoreSettings) -> str:

@@ -8,7 +8,7 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from classmark.formats.records import Record
-from classmark.language import _, joined, ngettext, whole
+from classmark.language import N_, _, joined, ngettext, whole
 from classmark.problems import worded
 from classmark.rankers.reasons import (
     SENTENCES,
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from classmark.workbench.project import Project
 
 SHOWN = 3  # sentences, and documents
+READ = N_("of %(n)s sentences the first %(first)s were read")
 COMPARED = 10_000  # documents of a category, those decided last
 ENCODED = 20  # of them, whose vectors are not stored
 LONGEST = 300  # letters of a sentence that are shown
@@ -87,11 +88,7 @@ def meaning_reasons(
     else:
         encoded = vectors.encode(pieces[:SENTENCES])
         if len(pieces) > SENTENCES:
-            note = _(
-                "of %(n)s sentences the first %(first)s were read",
-                n=whole(len(pieces)),
-                first=whole(SENTENCES),
-            )
+            note = _(READ, n=whole(len(pieces)), first=whole(SENTENCES))
     found = []
     for category in categories:
         with held(model):

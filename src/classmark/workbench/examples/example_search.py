@@ -18,7 +18,7 @@ from classmark.examples.problem import some
 from classmark.examples.query import ExampleQuery
 from classmark.examples.screening import RecallPoint, StopForecast
 from classmark.formats.records import Record
-from classmark.language import _, decimal, joined, percent
+from classmark.language import N_, _, decimal, joined, percent
 from classmark.problems import refusal, worded
 from classmark.ranking import top
 from classmark.validation import require_k
@@ -50,6 +50,12 @@ READ = 100  # so many of the best are read for the words behind their terms
 OWN = "own"
 MEANING = "(meaning)"  # among words: the part that vectors of meaning have
 JUDGED = {*FOR, *searches.AGAINST}
+NO_WEIGHTS = N_("the query has no weights, so all score alike: %(remedy)s")
+NO_WORDS = N_("a query with the kernel %(kernel)s has no weights of words")
+CUT = N_("cut to %(terms)s of %(total)s terms: %(share)s of the first %(k)s are kept")
+PRECISION = N_(
+    "average precision on judged documents %(before)s before, %(after)s after"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -448,12 +454,8 @@ class ExampleSearch(OpenSearch):
         if not self.has_weights:
             notes.append(joined(self._without(), _("no reasons are shown"), by=": "))
         elif not self.weights.any():
-            remedy = worded("give more examples, or --method")
             notes.append(
-                _(
-                    "the query has no weights, so all score alike: %(remedy)s",
-                    remedy=remedy,
-                )
+                _(NO_WEIGHTS, remedy=worded("give more examples, or --method"))
             )
         return ExampleRanking(
             self.search.name, self.query.method_, self.query.C_,
@@ -504,10 +506,7 @@ class ExampleSearch(OpenSearch):
         return self.weights
 
     def _without(self) -> str:
-        kernel = self.params["kernel"]
-        return _(
-            "a query with the kernel %(kernel)s has no weights of words", kernel=kernel
-        )
+        return _(NO_WORDS, kernel=self.params["kernel"])
 
     def learn(self) -> None:
         """Learn from all that holds, from the start."""
@@ -544,15 +543,9 @@ class ExampleSearch(OpenSearch):
         orders, hidden = (self._whole, self.scores), np.isneginf(self._left())
         whole, cut = (top(np.where(hidden, -np.inf, scores), k) for scores in orders)
         share = len(np.intersect1d(whole, cut)) / max(1, min(k, len(hidden)))
-        terms, total = map(self.n_weighted, (self.weights, self.query.coef_))
-        note = _(
-            "cut to %(terms)s of %(total)s terms: %(share)s of the whole query's first "
-            "%(k)s are kept",
-            terms=decimal(terms, 0),
-            total=decimal(total, 0),
-            share=percent(share),
-            k=k,
-        )
+        sizes = map(self.n_weighted, (self.weights, self.query.coef_))
+        terms, total = (decimal(size, 0) for size in sizes)
+        note = _(CUT, terms=terms, total=total, share=percent(share), k=k)
         judged = {
             str(self.row[id_]): float(act in FOR)
             for id_, act in self.marks.items()
@@ -561,16 +554,9 @@ class ExampleSearch(OpenSearch):
         if len(set(judged.values())) < 2:
             return note
         runs = ({row: float(scores[int(row)]) for row in judged} for scores in orders)
-        before, after = (
-            retrieval({"q": run}, {"q": judged}, ["map"])["map"] for run in runs
-        )
-        judged_words = _(
-            "average precision on the judged documents %(before)s before, %(after)s "
-            "after",
-            before=decimal(before, 3),
-            after=decimal(after, 3),
-        )
-        return joined(note, judged_words)
+        means = (retrieval({"q": run}, {"q": judged}, ["map"])["map"] for run in runs)
+        before, after = (decimal(mean, 3) for mean in means)
+        return joined(note, _(PRECISION, before=before, after=after))
 
     def _score(self) -> None:
         """Score all documents by the query as it is now."""

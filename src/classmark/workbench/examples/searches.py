@@ -283,7 +283,7 @@ def open_search(
     names = [search.name for search in list_searches(store, kind)]
     close = get_close_matches(name, names)
     remedy = (
-        _("did you mean %(meant)s?", meant=close[0])
+        _("did you mean %(meant)s?", meant=repr(close[0]))
         if close
         else _("%(begins)s begins one", begins=BEGINS[kind])
     )

@@ -308,13 +308,13 @@ def write(table: list[tuple[str, str, str, str, str]]) -> None:
     inside, after = rest.split(END)
     fresh = {row[0] for row in table}
     old = [
-        tuple(cell.strip() for cell in line.strip("| \n").split(" | "))
+        tuple(cell.strip() for cell in line.strip()[1:-1].split(" | "))
         for line in inside.strip().splitlines()[2:]
     ]
     kept = [row for row in old if row[0] not in fresh]
     lines = sorted([*kept, *table], key=lambda row: int(row[0]))
     head = "| # | promise | tried | found | took |\n|---|---|---|---|---|\n"
-    body = "".join(f"| {' | '.join(row)} |\n" for row in lines)
+    body = "".join(f"| {' | '.join((*row, '', '')[:5])} |\n" for row in lines)
     PAGE.write_text(f"{before}{BEGIN}\n{head}{body}{END}{after}", encoding="utf-8")
 
 

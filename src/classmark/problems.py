@@ -126,7 +126,11 @@ class MissingExtra(Mistake):
 
     def __init__(self, feature: str, extra: str) -> None:
         super().__init__(
-            f"{feature} need an extra package: pip install 'classmark[{extra}]'"
+            _(
+                "%(feature)s need an extra package: pip install 'classmark[%(extra)s]'",
+                feature=_(feature),
+                extra=extra,
+            )
         )
 
 

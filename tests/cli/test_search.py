@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from classmark.workbench.search import following
 from projects import new_project
 
 ROWS = [
@@ -49,10 +50,24 @@ def test_a_project_is_indexed_and_searched(web):
     assert "stop words" not in web("search", "t*", "-p", "web")[1]
     assert "they are stop words" in web("search", "the", "-p", "web")[1]
     assert web("import", "notes.jsonl", "-p", "web")[0] == 0
-    assert "brings the index up to date" in web("search", "bees", "-p", "web")[1]
     code, out, _ = web("index", "check", "-p", "web")
     assert code == 0
     assert "every byte is as written" in out
+
+
+def test_documents_that_came_are_found_at_once_where_they_are_few(web, monkeypatch):
+    def found():
+        ids = json.loads(web("search", "wasps", "-p", "web", "--json")[1])
+        return {row["id"] for row in ids}
+
+    web("document", "add", "Wasps, too.", "--id", "w1", "-p", "web")
+    assert found() == {"w1"}
+    web("document", "delete", "w1", "-p", "web")
+    assert found() == set()
+    web("document", "restore", "w1", "-p", "web")
+    monkeypatch.setattr(following, "AT_ONCE", 3)
+    assert "brings the index up to date" in web("search", "bees", "-p", "web")[1]
+    assert found() == set()
 
 
 def test_a_file_is_indexed_and_searched(web):

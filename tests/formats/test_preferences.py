@@ -133,7 +133,7 @@ def test_tables_of_documents_refuse_them(tmp_path, write, name):
 @pytest.mark.parametrize(
     ("given_", "said"),
     [
-        ("a over b", "is to be a list"),
+        ("a over b", "must be a list"),
         ([["a", "b"]], "winner, loser"),
         ([{"winner": "a"}], "two different"),
         ([{"winner": "a", "loser": "a"}], "two different"),

@@ -6,11 +6,14 @@ import json
 import re
 import shutil
 from dataclasses import replace
+from time import monotonic, sleep
 
 import pytest
 
 from classmark.workbench import meaning
+from classmark.workbench.files.documents import add_document
 from classmark.workbench.project import Project
+from classmark.workbench.search import following
 from classmark.workbench.search.clicks import read_impressions
 from classmark.workbench.search.desk_search import all_answers
 from classmark.workbench.search.filters import SearchFilters
@@ -138,14 +141,33 @@ def test_without_an_index_one_is_offered_and_made(client, desk):
     assert 'name="ticked"' in page.text
 
 
-def test_documents_that_came_since_are_told(client, desk):
+def test_documents_that_came_since_are_told_and_found_by_themselves(
+    client, desk, monkeypatch
+):
+    monkeypatch.setattr(following, "SETTLED", 3600.0)
     new = b'{"id": "later", "text": "honey for later"}'
     sent = client.post("/files/upload", files={"file": ("new.jsonl", new)})
     client.post(sent.url.path, data={"act": "import"})
     desk.jobs.wait(60)
     page = client.get("/search", params={"q": "honey", "k": "50"})
-    assert "There are new documents since the index was built" in page.text
-    assert "later" not in page.text.replace("for later", "")
+    assert "brought up to date automatically" in page.text
+    assert "brought up to date automatically" in client.get("/search/jobs").text
+    assert "brought up to date automatically" in client.get("/files").text
+    assert 'value="later"' not in page.text
+    monkeypatch.setattr(following, "SETTLED", 0.0)
+    until = monotonic() + 30
+    while 'value="later"' not in client.get("/search?q=honey&k=50").text:
+        assert monotonic() < until
+        sleep(0.05)
+    assert "automatically" not in client.get("/search?q=honey").text
+    assert "The index is ready" in client.get("/search/jobs").text
+
+
+def test_whoever_may_decide_need_not_wait_for_it(client, desk, monkeypatch):
+    monkeypatch.setattr(following, "SETTLED", 3600.0)
+    with desk.writing() as project:
+        add_document(project, "later", {"text": "honey"}, "ada")
+    assert "Update now" in client.get("/search?q=honey").text
     client.post("/search/index")
     desk.jobs.wait(60)
     assert 'value="later"' in client.get("/search?q=honey&k=50").text

@@ -36,7 +36,14 @@ with deferred():
     from classmark.index import query_language
     from classmark.workbench import project as projects
     from classmark.workbench.project import Project
-    from classmark.workbench.search import clicks, hits, links, runs, spelling
+    from classmark.workbench.search import (
+        clicks,
+        following,
+        hits,
+        links,
+        runs,
+        spelling,
+    )
     from classmark.workbench.search import index as indexing
     from classmark.workbench.search import search as searching
     from classmark.workbench.search import tune as tuning
@@ -219,6 +226,7 @@ def search(
                 kernels_for(project, 0),
                 machines.started() as workers,
             ):
+                following.follow_at_once(project)
                 opened = searching.ProjectIndex(project, memory=0)
                 results = searching.search_in(
                     project, query, wish, opened, machines=workers

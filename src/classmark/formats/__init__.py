@@ -180,7 +180,7 @@ def some_of(
         yield record
     if record is None:
         texts = name in {"folder", "annif-folder"}
-        wrong = "no file whose name ends in .txt" if texts else "no document"
+        wrong = _("no file whose name ends in .txt") if texts else _("no document")
         remedy = worded("give --format (format=)")
         raise UnreadableFile(
             path,
@@ -206,7 +206,7 @@ def guess_format(path: Path | str) -> str:
     name = name or named_format(path)
     if name is None:
         raise refusal(
-            "%(path)s: its format cannot be told by its name: %(remedy)s, one of "
+            "%(path)s: its format is not clear from its name: %(remedy)s, one of "
             "%(readers)s",
             path=path,
             remedy=worded("give --format (format=)"),

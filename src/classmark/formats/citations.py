@@ -20,7 +20,7 @@ from classmark.formats.office import whole_bytes
 from classmark.formats.records import Record, Reference
 from classmark.formats.rows import Layout, Reading, Row
 from classmark.formats.text_files import lines_of, safe_xml, texts, write_lines
-from classmark.language import _
+from classmark.language import N_, _
 from classmark.problems import MissingExtra
 
 
@@ -284,7 +284,7 @@ def bibtex_rows(entry: ArchiveFile, layout: Layout, reading: Reading) -> Iterato
         from bibtexparser.entrypoint import parse_string
         from bibtexparser.middlewares import LatexDecodingMiddleware
     except ImportError as error:
-        raise MissingExtra("BibTeX files", "files") from error
+        raise MissingExtra(N_("BibTeX files"), "files") from error
     logging.getLogger("bibtexparser").setLevel(logging.ERROR)  # we say it ourselves
     content = whole_bytes(entry, reading)
     text = "".join(texts(content, entry.where, layout.encoding))

@@ -59,11 +59,11 @@ from classmark.formats.rows import (
     source_of,
 )
 from classmark.formats.text_files import FilePlace
-from classmark.language import _
+from classmark.language import N_, _
 from classmark.problems import UnreadableFile, refusal, worded
 
 ALL_SEPARATORS = ("|", ";", ",", "/", "none")
-NO_TEXT = "there is neither a title nor a text in it"
+NO_TEXT = N_("there is neither a title nor a text in it")
 SAID_YES = {"1", "1.0", "yes", "y", "true", "x", "include", "included", "relevant"}
 SAID_NO = {"0", "0.0", "no", "n", "false", "exclude", "excluded", "irrelevant"}
 SAID_NOTHING = {"", "-1", "-1.0", "na", "n/a", "nan", "none", "null", "?"}
@@ -161,7 +161,7 @@ class RowFile:
                 texts = record.document.fields.values()
                 if not (record.vector or any(map(str.strip, texts))):
                     if self.layout.skip:
-                        reading.leave_out(NO_TEXT)
+                        reading.leave_out(_(NO_TEXT))
                         continue
                     reading.note_textless()
                 yield record
@@ -239,7 +239,9 @@ def open_rows(
             named, sheets = named + reading.columns, reading.sheets
     if not files:
         endings = " ".join(source.endings for source in SOURCES.values())
-        problem = f"no file in it ends in one of {endings}: choose another"
+        problem = _(
+            "no file in it ends in one of %(endings)s: choose another", endings=endings
+        )
         raise UnreadableFile(name or path, None, problem)
     if len(files) == 1 and first is not None:
         layout = first
@@ -424,12 +426,12 @@ class _Parts:
         elif isinstance(value, str) and column == "links":
             parsed = parse_object(f'{{"links": {value}}}', self.place)
             if list(parsed) != ["links"]:
-                raise self.place.refusal("'links' is to be one JSON list")
+                raise self.place.refusal("'links' must be one JSON list")
             self.row |= parsed
         elif column in ("fields", "meta"):
             if not isinstance(value, Mapping):
                 raise self.place.refusal(
-                    "%(column)r is to be an object of name → text", column=column
+                    "%(column)r must be an object of name → text", column=column
                 )
             getattr(self, column).update(value)
         elif column == "vector" and not isinstance(value, list):
@@ -480,7 +482,7 @@ def layout_of(
     header = how.get("header") or YES
     if header not in (YES, NO) and not re.fullmatch("[1-9][0-9]{0,5}", header):
         raise refusal(
-            "header is %(how)r: say yes or no, or the number of the row that names the "
+            "header is %(how)r: use yes, no or the number of the row that names the "
             "columns",
             how=header,
         )

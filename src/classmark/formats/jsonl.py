@@ -26,6 +26,7 @@ from classmark.corpus.documents import Document
 from classmark.formats.column_names import role_by_name
 from classmark.formats.records import PRIMARY, SECONDARY, Record
 from classmark.formats.text_files import FilePlace, Numbered, lines, write_lines
+from classmark.language import _
 from classmark.problems import refusal, worded
 
 RESERVED = frozenset(
@@ -129,7 +130,7 @@ def _fields(
     names = keys.fields or [name for name in row if name not in reserved]
     nested = row.get("fields") or {}
     if not isinstance(nested, Mapping):
-        raise place.refusal("'fields' is to be an object of name → text")
+        raise place.refusal("'fields' must be an object of name → text")
     fields: dict[str, str] = {}
     facts: dict[str, str] = {}
     for name, value in [*((name, row.get(name)) for name in names), *nested.items()]:
@@ -142,7 +143,7 @@ def _fields(
             text = keys.fields is not None or name in nested or name in TEXTS
             (fields if text else facts)[name] = json.dumps(value)
         elif value is not None:
-            kind = "a list" if isinstance(value, list) else "an object"
+            kind = _("a list") if isinstance(value, list) else _("an object")
             raise place.refusal(
                 "%(name)r holds %(kind)s, not text: name the keys that are text "
                 "(fields=), or move it under 'meta'",
@@ -177,7 +178,7 @@ def _names(value: object, key: str, place: FilePlace) -> list[str]:
         isinstance(name, str) and name.strip() for name in names
     ):
         raise place.refusal(
-            "%(key)r is to be a name, a list of names or name → grade", key=key
+            "%(key)r must be a name, a list of names or name → grade", key=key
         )
     return names
 
@@ -198,7 +199,7 @@ def _meta(value: object, place: FilePlace) -> dict[str, str]:
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise place.refusal("'meta' is to be an object of name → short text")
+        raise place.refusal("'meta' must be an object of name → short text")
     meta = {}
     for name, fact in value.items():
         if not isinstance(fact, str | bool | int | float):
@@ -215,9 +216,7 @@ def _links(value: object, place: FilePlace) -> tuple[tuple[str, str], ...]:
     if value is None:
         return ()
     if not isinstance(value, list):
-        raise place.refusal(
-            "links are to be a list of ids, [id, anchor] or {id, anchor}"
-        )
+        raise place.refusal("links must be a list of ids, [id, anchor] or {id, anchor}")
     links = []
     for link in value:
         if isinstance(link, Mapping):
@@ -225,7 +224,7 @@ def _links(value: object, place: FilePlace) -> tuple[tuple[str, str], ...]:
         else:
             pair = [link, ""] if isinstance(link, str) else link
         if not isinstance(pair, list) or [type(part) for part in pair] != [str, str]:
-            raise place.refusal("a link is to be an id, [id, anchor] or {id, anchor}")
+            raise place.refusal("a link must be an id, [id, anchor] or {id, anchor}")
         links.append((pair[0], pair[1]))
     return tuple(links)
 
@@ -234,12 +233,12 @@ def _preferences(value: object, place: FilePlace) -> dict[tuple[str, str], float
     if value is None:
         return {}
     if not isinstance(value, list):
-        raise place.refusal("'preferences' is to be a list of {winner, loser, weight}")
+        raise place.refusal("'preferences' must be a list of {winner, loser, weight}")
     weights: dict[tuple[str, str], float] = {}
     for entry in value:
         if not isinstance(entry, Mapping) or not entry.keys() <= PREFERENCE:
             raise place.refusal(
-                "a preference is to be {winner, loser} or {winner, loser, weight}"
+                "a preference must be {winner, loser} or {winner, loser, weight}"
             )
         winner, loser = pair = entry.get("winner"), entry.get("loser")
         named = all(isinstance(name, str) and name.strip() for name in pair)
@@ -321,7 +320,7 @@ def read_jsonl(
     other key must hold text.
     """
     keys = Keys(id_key, label_key, None if fields is None else tuple(fields))
-    for _, record in records_in(lines(path, encoding), str(path), keys):
+    for _line, record in records_in(lines(path, encoding), str(path), keys):
         yield record
 
 

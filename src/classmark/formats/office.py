@@ -29,7 +29,7 @@ from classmark.formats.rows import (
     rows_above,
 )
 from classmark.formats.text_files import CHUNK, LIMITS, safe_xml, whole_text
-from classmark.language import _
+from classmark.language import N_, _
 from classmark.problems import MissingExtra, Mistake
 from classmark.progress import remark
 
@@ -95,8 +95,12 @@ def spreadsheet_rows(
             )
         if others := names[names.index(layout.sheet) + 1 :]:
             remark(
-                f"{reading.name}: the sheet {layout.sheet!r} was read, not "
-                f"{', '.join(others)}"
+                _(
+                    "%(file)s: the sheet %(sheet)r was read, not %(others)s",
+                    file=reading.name,
+                    sheet=layout.sheet,
+                    others=", ".join(others),
+                )
             )
         yield from named_rows(_sheet_rows(book[layout.sheet], layout), layout, reading)
 
@@ -124,7 +128,7 @@ def _workbook(entry: ArchiveFile, reading: Reading) -> Iterator[Any]:
     try:
         from openpyxl import load_workbook
     except ImportError as error:
-        raise MissingExtra("Excel files", "files") from error
+        raise MissingExtra(N_("Excel files"), "files") from error
     content = whole_bytes(entry, reading)
     _archive(content, ".xlsx", reading).close()
     broken = (zipfile.BadZipFile, KeyError, ValueError, TypeError, ParseError)
@@ -214,7 +218,7 @@ def pdf_rows(entry: ArchiveFile, _: Layout, reading: Reading) -> Iterator[Row]:
         from pypdf import PdfReader
         from pypdf.errors import PyPdfError
     except ImportError as error:
-        raise MissingExtra("PDF files", "files") from error
+        raise MissingExtra(N_("PDF files"), "files") from error
     content = whole_bytes(entry, reading)
     broken = (
         PyPdfError, ValueError, KeyError, IndexError, TypeError, AttributeError,

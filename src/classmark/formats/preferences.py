@@ -111,7 +111,7 @@ def write_preferences(
 def _checked(preference: Preference) -> Preference:
     if not (math.isfinite(preference.weight) and preference.weight > 0):
         raise refusal(
-            "%(preference)s: its weight is to be a number above 0",
+            "%(preference)s: its weight must be a number above 0",
             preference=preference,
         )
     return preference

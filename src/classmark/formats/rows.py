@@ -39,12 +39,12 @@ ENCODINGS = {  # those that people choose from; any other that Python knows is r
     "koi8-r": N_("Cyrillic (KOI8-R)"),
     "cp1253": N_("Greek (Windows)"),
     "cp1254": N_("Turkish (Windows)"),
-    "mac-roman": "Western European (old Macintosh)",
+    "mac-roman": N_("Western European (old Macintosh)"),
     "utf-16": "UTF-16",
-    "gb18030": "Chinese (GB 18030)",
-    "big5": "Chinese (Big5)",
-    "shift_jis": "Japanese (Shift JIS)",
-    "euc-kr": "Korean (EUC-KR)",
+    "gb18030": N_("Chinese (GB 18030)"),
+    "big5": N_("Chinese (Big5)"),
+    "shift_jis": N_("Japanese (Shift JIS)"),
+    "euc-kr": N_("Korean (EUC-KR)"),
 }
 NOT_IN_CP1252 = b"\x81\x8d\x8f\x90\x9d"
 SAMPLE = 200  # rows, or lines, that guesses rest on

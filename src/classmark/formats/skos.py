@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
 from classmark.formats.text_files import LIMITS, open_bytes, safe_xml, write_lines
-from classmark.language import _
+from classmark.language import N_, _
 from classmark.problems import MissingExtra, UnreadableFile, refusal
 from classmark.progress import remark
 from classmark.taxonomy.tree import ACTIVE, DEPRECATED, Category, taxonomy_of
@@ -86,7 +86,7 @@ def _graph(path: Path | str) -> tuple[Graph, str]:
     try:
         from rdflib import Graph
     except ImportError as error:
-        raise MissingExtra("SKOS files", "skos") from error
+        raise MissingExtra(N_("SKOS files"), "skos") from error
     syntax = SYNTAX.get(Path(path).suffix.lower())
     if syntax is None:
         raise refusal(

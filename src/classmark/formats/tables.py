@@ -45,7 +45,7 @@ from classmark.formats.text_files import (
     replacing,
     writing,
 )
-from classmark.language import whole
+from classmark.language import N_, whole
 from classmark.problems import MissingExtra, refusal
 
 
@@ -201,7 +201,7 @@ def read_delimited(
         if links := row.pop("links", ""):
             parsed = parse_object(f'{{"links": {links}}}', table)
             if list(parsed) != ["links"]:
-                raise table.refusal("'links' is to be one JSON list")
+                raise table.refusal("'links' must be one JSON list")
             typed |= parsed
         facts = {name: row.pop(name) for name in list(row) if name.startswith(META)}
         typed["meta"] = {
@@ -297,7 +297,7 @@ def _arrow() -> tuple[ModuleType, ModuleType]:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError as error:
-        raise MissingExtra("Parquet files", "parquet") from error
+        raise MissingExtra(N_("Parquet files"), "parquet") from error
     return pa, pq
 
 

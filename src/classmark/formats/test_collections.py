@@ -310,11 +310,11 @@ def _records(path: Path) -> Iterator[Record]:
         name, title, text = row.get("_id"), row.get("title"), row.get("text")
         texts = {"title": title or "", "body": text or ""}
         if not all(isinstance(value, str) for value in (name, *texts.values())):
-            rows.refuse("_id, title and text are to be strings: mend the line")
+            rows.refuse("_id, title and text must be strings: mend the line")
         fields = {key: value for key, value in texts.items() if value}
         metadata = row.get("metadata") or {}
         if not isinstance(metadata, Mapping):
-            rows.refuse("metadata is to be an object: mend the line")
+            rows.refuse("metadata must be an object: mend the line")
         facts = {
             str(key): value if isinstance(value, str) else json.dumps(value)
             for key, value in metadata.items()

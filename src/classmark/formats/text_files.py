@@ -190,7 +190,7 @@ def existing(path: Path | str) -> Path:
             path, None, _("no usable name: %(error)s", error=error)
         ) from error
     if not plain:
-        problem = "not a plain file" if exists else "no such file"
+        problem = _("not a plain file") if exists else _("no such file")
         raise UnreadableFile(
             path, None, _("%(problem)s: give the path of a file", problem=problem)
         )

@@ -22,7 +22,8 @@ from classmark.index.kernels_pruning import BLOCK, block_statistics
 from classmark.index.kernels_search import Postings, Ready, prepare
 from classmark.index.kernels_vectors import square_norms
 from classmark.index.postings import Field, Lists
-from classmark.problems import Mistake
+from classmark.language import _
+from classmark.problems import Mistake, refusal
 
 
 class Parameter(NamedTuple):
@@ -141,12 +142,20 @@ def resolve(
             raise Mistake(f"variant is {variant!r}: choose one of {_names(VARIANTS)}")
         name = VARIANTS[str(variant)]
     if name not in MODELS:
-        raise Mistake(f"model is {name!r}: choose one of {_names(MODELS)}")
+        raise refusal(
+            "model is %(name)r: choose one of %(names)s",
+            name=name,
+            names=_names(MODELS),
+        )
     model = MODELS[name]
     for key, value in overrides.items():
         if key not in model.parameters:
-            allowed = _names(model.parameters) or "none"
-            raise Mistake(f"{name} has no parameter {key!r}: it takes {allowed}")
+            raise refusal(
+                "%(name)s has no parameter %(key)r: it takes %(allowed)s",
+                name=name,
+                key=key,
+                allowed=_names(model.parameters) or _("none"),
+            )
         if value not in model.parameters[key]:
             raise Mistake(
                 f"{key} of {name} is {value!r}: give a number {model.parameters[key]}"

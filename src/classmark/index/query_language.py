@@ -98,7 +98,7 @@ _BELIEF = re.compile(r"#(\w+)\s*\(")
 _BLANK = re.compile(r"\s+")
 _SIGN = re.compile(r"[+\-](?=[^\s)+\-:])")
 _NUMBER = re.compile(r"\d+(?:\.\d*)?(?:[eE][+\-]?\d+)?", re.ASCII)
-_PART = "a word, a phrase or ("
+_PART = N_("a word, a phrase or (")
 _UNCLOSED = N_('the closing " is missing: write it, or leave the opening one out')
 _CLOSES_NOTHING = N_("there is no ( for this ): write one, or leave this out")
 
@@ -245,7 +245,7 @@ class _Parser:
                 self.refuse(
                     _(
                         "%(part)s is expected between ( and ), or leave both out",
-                        part=_PART,
+                        part=_(_PART),
                     )
                 )
             inner = self.group()
@@ -264,10 +264,16 @@ class _Parser:
         token = self.tokens[self.place - 1].kind if self.place else ""
         if self.next.kind == ")" and not token:
             return _CLOSES_NOTHING
-        where = "after"
+        lack = N_(
+            "%(part)s is expected after %(token)s: write one, or leave %(token)s out"
+        )
         if self.next.kind in ("AND", "OR") and token in ("", "("):
-            where, token = "before", self.next.kind
-        return f"{_PART} is expected {where} {token}: write one, or leave {token} out"
+            token = self.next.kind
+            lack = N_(
+                "%(part)s is expected before %(token)s: write one, or leave "
+                "%(token)s out"
+            )
+        return _(lack, part=_(_PART), token=token)
 
     def close(self, at: int, opened: str) -> None:
         if self.next.kind != ")":
@@ -293,7 +299,7 @@ class _Parser:
             parts.append(self.believed(opened.text))
         self.close(opened.at, f"#{opened.text}(")
         if not parts or (opened.text == "not" and len(parts) > 1):
-            need = "one part" if opened.text == "not" else "at least one part"
+            need = _("one part") if opened.text == "not" else _("at least one part")
             self.refuse(
                 _("operator #%(text)s needs %(need)s", text=opened.text, need=need),
                 opened.at,

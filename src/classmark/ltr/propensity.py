@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from classmark.arrays import Array, Floats, Ints
-from classmark.problems import Mistake
+from classmark.problems import Mistake, refusal
 
 CLIP = 10.0
 LEAST = 1e-6
@@ -77,16 +77,20 @@ def swap_propensities(
         here = which.reshape(-1) == at
         arms = [hits[here & arm] for arm in (moved, ~moved)]
         if not all(map(len, arms)):
-            raise Mistake(
-                f"positions {a} and {b} were never seen both interchanged and not: "
-                "interchange them by chance"
+            raise refusal(
+                "positions %(a)s and %(b)s were never seen both interchanged and not: "
+                "interchange them by chance",
+                a=a,
+                b=b,
             )
         at_a, at_b = sum(arm.mean(axis=0) for arm in arms)
         n_clicks = hits[here].sum(axis=0)
         if not n_clicks.all():
-            raise Mistake(
-                f"positions {a} and {b}: one of them was never clicked in a trial: "
-                "collect more"
+            raise refusal(
+                "positions %(a)s and %(b)s: one of them was never clicked in a trial: "
+                "collect more",
+                a=a,
+                b=b,
             )
         log_ratio, root = np.log(at_b / at_a), np.sqrt(1 / (1 / n_clicks).sum())
         rows[at, a - 1], rows[at, b - 1], sides[at] = -root, root, root * log_ratio

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import bounds_of
+from classmark.language import N_
 from classmark.meaning.sources import MeaningSource, Vectors, digest_of, unit_rows
 from classmark.problems import MissingExtra, Mistake, UnreadableFile
 from classmark.progress import track
@@ -118,7 +119,7 @@ class StaticVectors(MeaningSource):
         """
         package = find_spec("wordllama")
         if package is None or not package.submodule_search_locations:
-            raise MissingExtra("Vectors of meaning", "meaning")
+            raise MissingExtra(N_("Vectors of meaning"), "meaning")
         return cls(package.submodule_search_locations[0], *PACKAGED)
 
     def _load(self, weights: Path, tokens: Path, *, unit: bool) -> None:

@@ -13,7 +13,7 @@ from classmark.arrays import Array, Floats, Rows, take
 from classmark.meaning.sources import TextEncoder
 from classmark.preferences.graph import PreferenceGraph
 from classmark.preferences.labels import is_graphs, labels_from
-from classmark.problems import Mistake
+from classmark.problems import Mistake, refusal
 from classmark.rankers.calibration import (
     Calibrator,
     PathCalibrator,
@@ -96,7 +96,11 @@ class ScoreParts(NamedTuple):
 def learner(name: str, kinds: Kinds = LEARNERS, /, **parameters: Any) -> LinearRanker:
     """An unfitted ranker by its name."""
     if name not in kinds:
-        raise Mistake(f"learner {name!r} is not known: use {', '.join(kinds)}")
+        raise refusal(
+            "learner %(name)r is not known: use %(kinds)s",
+            name=name,
+            kinds=", ".join(kinds),
+        )
     return kinds[name].from_params(parameters)
 
 

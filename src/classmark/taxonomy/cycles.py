@@ -8,6 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 import numpy as np
 
 from classmark.arrays import Ints, ranges
+from classmark.language import _
 from classmark.problems import Mistake
 
 NAMED = 10  # categories of a cycle that a message names
@@ -56,5 +57,8 @@ def require_no_cycle(nodes: Sequence[Hashable], upper: Ints, lower: Ints) -> Non
         if len(cycle) > NAMED:
             cycle[NAMED - 1 : -1] = [f"… ({len(cycle) - NAMED} more)"]
         raise CyclicGraph(
-            f"edges: they form a cycle, {' → '.join(cycle)}: remove one of them"
+            _(
+                "edges: they form a cycle, %(cycle)s: remove one of them",
+                cycle=" → ".join(cycle),
+            )
         ) from None

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from classmark.arrays import Ints, bounds_of
-from classmark.problems import Mistake
+from classmark.language import _
+from classmark.problems import Mistake, refusal
 from classmark.taxonomy.cycles import CyclicGraph, require_no_cycle
 
 
@@ -188,16 +189,26 @@ class Taxonomy:
         self._set(number, upper, lower)
 
     @classmethod
-    def of_numbers(cls, nodes: Iterable[Any], upper: Ints, lower: Ints) -> Self:
+    def of_numbers(
+        cls, nodes: Iterable[Any] | dict[Any, int], upper: Ints, lower: Ints
+    ) -> Self:
         """A taxonomy of different nodes, its edges by number, each once: quickly made.
+
+        nodes : in order of their numbers, or each with its number, in that order.
 
         >>> Taxonomy.of_numbers("ab", np.array([0]), np.array([1])).edges
         [('a', 'b')]
         """
         made = cls.__new__(cls)
-        number = {node: at for at, node in enumerate(nodes)}
-        made._set(number, upper, lower)  # noqa: SLF001 (its own kind)
+        if not isinstance(nodes, dict):
+            nodes = {node: at for at, node in enumerate(nodes)}
+        made._set(nodes, upper, lower)  # noqa: SLF001 (its own kind)
         return made
+
+    @property
+    def number_of(self) -> Mapping[Any, int]:
+        """Node → its number."""
+        return self._number
 
     def _set(self, number: dict[Any, int], upper: Ints, lower: Ints) -> None:
         self._number, self._nodes = number, list(number)
@@ -217,7 +228,9 @@ class Taxonomy:
         loops = self._upper == self._lower
         if loops.any():
             node = self._nodes[self._upper[np.argmax(loops)]]
-            raise CyclicGraph(f"edges: {node!r} is its own parent: remove this edge")
+            raise CyclicGraph(
+                _("edges: %(node)r is its own parent: remove this edge", node=node)
+            )
         is_forest = len(self._upper) == np.count_nonzero(self.lineage.parent >= 0)
         if is_forest and not len(self.lineage.loose):
             return
@@ -525,15 +538,19 @@ def taxonomy_of(categories: Iterable[Category]) -> Taxonomy:
     listed, number = list(categories), dict[str, int]()
     for at, category in enumerate(listed):
         if category.id in number:
-            raise Mistake(f"category {category.id!r} is there twice: keep one of them")
+            raise refusal(
+                "category %(id)r is there twice: keep one of them", id=category.id
+            )
         number[category.id] = at
     pairs: dict[tuple[int, int], None] = {}
     for at, category in enumerate(listed):
         for parent in category.parents:
             if parent not in number:
-                raise Mistake(
-                    f"category {category.id!r} names the parent {parent!r}, which is "
-                    "not among the categories: add it or leave the parent empty"
+                raise refusal(
+                    "category %(id)r names the parent %(parent)r, which is not among "
+                    "the categories: add it or leave the parent empty",
+                    id=category.id,
+                    parent=parent,
                 )
             pairs[number[parent], at] = None
     upper, lower = np.array(list(pairs), np.int64).reshape(-1, 2).T
@@ -550,7 +567,7 @@ def taxonomy_following(before: Taxonomy, changed: Iterable[Category]) -> Taxonom
     >>> taxonomy_following(tree, [Category("q.bee"), Category("r")]).roots
     ['q', 'q.bee', 'r']
     """
-    number, listed = {node: at for at, node in enumerate(before)}, list(changed)
+    number, listed = dict(before.number_of), list(changed)
     moved = [number.setdefault(category.id, len(number)) for category in listed]
     upper, lower = before.edge_numbers
     stays = ~np.isin(lower, moved)

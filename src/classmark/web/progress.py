@@ -81,7 +81,9 @@ def settle_form(
     by_people = (o for o in opinions.opinions(me.desk, document) if not o.imported)
     read = [o for o in by_people if whose in (ALL, o.who)]
     if not read:
-        raise refusal("nobody of that name has decided on the document: choose another")
+        raise refusal(
+            "nobody with that name has decided on the document: choose another"
+        )
     primary = {name for opinion in read for name in opinion.primary}
     names = {name for opinion in read for name in opinion.labels}
     labels = {name: name in primary for name in sorted(names)}

@@ -201,9 +201,7 @@ def _search_at(back: str) -> SearchAddress:
 def job_part(me: Reader) -> HTMLResponse:
     """How far the indexing is: a piece of the page."""
     job = me.desk.jobs.last(JOB)
-    if job is None:
-        raise refusal("nothing has been indexed since the start: reload the page")
-    return fragment("search_job.html", job=job)
+    return fragment("search_job.html", job=job, standing=search_state(me.desk))
 
 
 @pages.get("/open/{impression}/{document:path}")

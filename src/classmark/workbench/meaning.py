@@ -389,7 +389,7 @@ def vectors_of_model(project: Project) -> str:
     try:
         in_use = project.meaning_in_service()
     except Mistake as problem:
-        return f"vectors that cannot be opened: {problem}"
+        return _("vectors that cannot be opened: %(problem)s", problem=problem)
     return WORDS_ALONE if in_use is None else str(in_use.facts)
 
 
@@ -500,7 +500,9 @@ def status(project: Project) -> Table:
         shown = [name for name in facts if name not in OF_VECTORS]
         if not facts["problem"]:
             remedy = worded("import some (classmark meaning import FILE)")
-            facts["problem"] = f"there are no vectors of your own yet: {remedy}"
+            facts["problem"] = _(
+                "there are no vectors of your own yet: %(remedy)s", remedy=remedy
+            )
     rows: list[dict[str, Cell]] = [
         {"what": name.replace("_", " "), "value": facts[name]}
         for name in shown

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from classmark.language import whole
+from classmark.language import _, whole
 from classmark.problems import refusal, worded
 from classmark.workbench.meaning import (
     OWN,
@@ -72,10 +72,21 @@ class OwnVectorsImport:
         """What is to be said of it."""
         if self.settings.source == OWN and self.n_without:
             remedy = worded("import some (classmark meaning import FILE)")
-            return [f"documents that came without a vector: {self.n_without}; {remedy}"]
+            return [
+                _(
+                    "documents that came without a vector: %(n)s; %(remedy)s",
+                    n=whole(self.n_without),
+                    remedy=remedy,
+                )
+            ]
         if self.settings.source != OWN and self.n_with:
             source = worded("(classmark meaning set own)")
-            return [f"their vectors were left out: choose the source own {source}"]
+            return [
+                _(
+                    "their vectors were left out: choose the source own %(how)s",
+                    how=source,
+                )
+            ]
         return []
 
 

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from classmark.language import codes
+from classmark.language import N_, _, codes
 from classmark.problems import DamagedFolder, Mistake, UnreadableFile, worded
+from classmark.workbench.older_settings import with_loss, with_reading
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -26,10 +27,8 @@ SCHEMA = re.compile("[a-z][a-z0-9_]{0,62}")
 YES_NO = ("no", "yes")
 MMP_LOSSES = ("1", "2", "3")
 LAYERED = ("plm", "loglinear")  # learners of preferences, not of labels alone
-NUMBERS: dict[type, str] = {int: "a whole number", float: "a number"}
+NUMBERS: dict[type, str] = {int: N_("a whole number"), float: N_("a number")}
 _CLOSED = {"extra": "forbid"}
-#: What projects have whose settings were written down before there were these.
-WORDS_ALONE = {"characters": 0, "first_line": 1}
 
 
 def _setting(
@@ -252,35 +251,42 @@ class LearningSettings:
         "loss is '3', which is one of mmp: use learner mmp, or loss dom"
         """
         if self.loss in MMP_LOSSES and self.learner != "mmp":
-            which = "which is one of mmp: use learner mmp, or loss dom"
-            return f"loss is {self.loss!r}, {which}"
+            return _(
+                "loss is %(loss)r, which is one of mmp: use learner mmp, or loss dom",
+                loss=self.loss,
+            )
         if self.vote and self.average == "yes":
-            return "vote is yes beside average: use one of the two"
+            return _("vote is yes beside average: use one of the two")
         for name in ("characters", "layers"):
             if getattr(self, name) == 1:
-                return f"{name} is 1: use 2 or more, or 0"
+                return _("%(name)s is 1: use 2 or more, or 0", name=name)
         if self.learned_thresholds and (self.layers or self.names == "yes"):
             other = "layers is" if self.layers else "names is yes"
-            return f"{other} beside thresholds: use one of the two"
-        if self.layers and (refusal := self._why_no_layers()):
-            return f"layers is {self.layers}, {refusal}"
+            return _("%(other)s beside thresholds: use one of the two", other=other)
+        if self.layers and (reason := self._why_no_layers()):
+            return _("layers is %(n)s, %(reason)s", n=self.layers, reason=reason)
         return ""
 
     def _why_no_layers(self) -> str:
         if self.learner not in LAYERED:
-            return (
-                f"and {self.learner} learns from right and wrong alone: use learner "
-                "plm or loglinear, or layers 0"
+            return _(
+                "and %(learner)s learns from right and wrong alone: use learner plm or "
+                "loglinear, or layers 0",
+                learner=self.learner,
             )
         if self.learner == "plm" and self.strategy in {"top-down", "pruned"}:
-            return (
-                f"and the strategy {self.strategy} decides at each node by itself: use "
-                "strategy auto, plain or flat, or layers 0"
+            return _(
+                "and the strategy %(strategy)s decides at each node by itself: use "
+                "strategy auto, plain or flat, or layers 0",
+                strategy=self.strategy,
             )
         if self.strategy == "flat" and self.base != "svm":
-            return f"and the base {self.base} knows none: use base svm, or layers 0"
+            return _(
+                "and the base %(base)s knows none: use base svm, or layers 0",
+                base=self.base,
+            )
         if self.learner == "plm" and self.loss == "svm":
-            return "and the loss svm knows none: use another loss, or layers 0"
+            return _("and the loss svm knows none: use another loss, or layers 0")
         return ""
 
     @property
@@ -340,8 +346,11 @@ class SearchSettings:
         """What its experiment cannot be, and the remedy; "": nothing."""
         if re.fullmatch(r"no|swaps|model|words|\d+", self.experiment):
             return ""
-        choices = "no, swaps, model, words or the number of a ranker"
-        return f"experiment is {self.experiment!r}: use {choices}"
+        return _(
+            "experiment is %(name)r: use no, swaps, model, words or the number of a "
+            "ranker",
+            name=self.experiment,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,9 +405,9 @@ class MeaningSettings:
         'model is empty: give the folder of the sentence model'
         """
         if self.source == "sentences" and not self.model:
-            return "model is empty: give the folder of the sentence model"
+            return _("model is empty: give the folder of the sentence model")
         if self.source == "server" and not (self.url and self.model):
-            return "url or model is empty: give the server's address and its model"
+            return _("url or model is empty: give the server's address and its model")
         return ""
 
 
@@ -522,20 +531,31 @@ def _explained(error: ErrorDetails) -> str:
     value = error["input"]
     value = value if error["loc"] == (*sections, key) else [value]
     said = str(value).lower() if isinstance(value, bool) else repr(value)
-    return f"{'.'.join((*sections, key))} is {said}: {_remedy(settings[key])}"
+    return _(
+        "%(name)s is %(value)s: %(remedy)s",
+        name=".".join((*sections, key)),
+        value=said,
+        remedy=_remedy(settings[key]),
+    )
 
 
 def _remedy(setting: Field[Any]) -> str:
     kind = _kind(setting)
     if kind in NUMBERS:
         most = setting.metadata.get("le")
-        limits = ", 0 or more" if most is None else f" from 0 to {most}"
-        return f"give {NUMBERS[kind]}{limits}"
+        if most is not None:
+            number = _(NUMBERS[kind])
+            return _("give %(number)s from 0 to %(most)s", number=number, most=most)
+        return _("give %(number)s, 0 or more", number=_(NUMBERS[kind]))
     choices = setting.metadata.get("examples")
     if choices and kind is not bool:
-        return f"use {', '.join(choices)}"
-    kinds = {bool: "true or false", str: "a text", tuple: "a list of texts"}
-    return f"it is to be {kinds.get(kind, 'a section')}"
+        return _("use %(choices)s", choices=", ".join(choices))
+    kinds = {
+        bool: N_("true or false"),
+        str: N_("a text"),
+        tuple: N_("a list of texts"),
+    }
+    return _("it must be %(kind)s", kind=_(kinds.get(kind, N_("a section"))))
 
 
 def fields_of(section: str) -> dict[str, Field[Any]]:
@@ -547,34 +567,6 @@ def fields_of(section: str) -> dict[str, Field[Any]]:
 
 def _kind(setting: Field[Any]) -> type:
     return str if setting.name == "name" else type(setting.default)
-
-
-def with_reading(learning: Mapping[str, Any]) -> dict[str, Any]:
-    """Learning settings as a mapping, as those meant them who wrote them down.
-
-    Files where every setting was written down before there were runs of characters
-    have words alone.
-
-    >>> with_reading({"weighting": "tfidf", "min_df": 1, "learner": "plm"})
-    {'characters': 0, 'first_line': 1, 'weighting': 'tfidf', 'min_df': 1, \
-'learner': 'plm'}
-    """
-    is_all = learning.keys() >= {"weighting", "min_df", "learner"}
-    return {**(WORDS_ALONE if is_all else {}), **learning}
-
-
-def with_loss(learning: Mapping[str, Any]) -> dict[str, Any]:
-    """Learning settings as a mapping; cost and decomposition were loss's old names.
-
-    >>> with_loss({"learner": "plm", "cost": "dis", "decomposition": "domination"})
-    {'learner': 'plm', 'loss': 'dis'}
-    """
-    from classmark.preferences.graph import short_name
-
-    settings = dict(learning)
-    cost, decomposition = settings.pop("cost", ""), settings.pop("decomposition", "")
-    loss = decomposition if settings.get("learner") == "loglinear" else cost
-    return {**settings, "loss": short_name(loss)} if loss else settings
 
 
 def store_problem(store: StoreSettings) -> str:

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from classmark.problems import Mistake
 from classmark.storage import write_whole
+from classmark.workbench.older_settings import with_loss, with_reading
 from classmark.workbench.settings import (
     BLANK,
     FILE,
     Settings,
     StoreSettings,
     store_problem,
-    with_loss,
-    with_reading,
 )
 
 if TYPE_CHECKING:

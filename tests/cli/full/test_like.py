@@ -97,8 +97,8 @@ def test_explained_cut_and_written(shelf):
     out = shelf("--terms", 20, "--no", "r0001", "--weights", "w.tsv")
     assert out.startswith("the query's 20 weights are in w.tsv\n")
     assert re.search(
-        r"cut to 20 of [\d,]+ terms: \d+% of the whole query's first 10 are kept; "
-        r"average precision on the judged documents \d\.\d{3} before, \d\.\d{3} after",
+        r"cut to 20 of [\d,]+ terms: \d+ % of the first 10 are kept; "
+        r"average precision on judged documents \d\.\d{3} before, \d\.\d{3} after",
         " ".join(out.split()),
     )
     here = json.loads(shelf("--terms", 20, "--all", "--json"))

@@ -351,6 +351,6 @@ def test_settings_of_before_are_read_and_new_ones_are_used(done, refused):
     assert (done.folder / "models" / "000002" / "votes").is_dir()
     new = OLD.replace('cost = "dom"\ndecomposition = "domination"\n', "")
     path.write_text(new + 'rare = "yes"\n')
-    assert "rare is 'yes': it is to be true or false" in refused("info")
+    assert "rare is 'yes': it must be true or false" in refused("info")
     path.write_text(new.replace("center = 5.0", "center = true"))
     assert "center is true" in refused("info")

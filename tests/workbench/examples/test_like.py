@@ -200,15 +200,15 @@ def test_a_cut_query_tells_what_it_loses(project):
     assert cut.nonzero == 2
     (note,) = cut.notes
     terms, of, share, k = re.match(
-        r"cut to (\d+) of (\d+) terms: (\d+)% of the whole query's first (\d+) are",
+        r"cut to (\d+) of (\d+) terms: (\d+) % of the first (\d+) are kept",
         note,
     ).groups()
     assert (terms, k) == ("2", "3")
     assert int(of) > 2
     assert 0 <= int(share) <= 100
-    assert note.endswith("on the judged documents 1.000 before, 1.000 after")
+    assert note.endswith("on judged documents 1.000 before, 1.000 after")
     (whole,) = opened(project, said(terms=10**6)).rank(8).notes
-    assert f"cut to {of} of {of} terms: 100% of" in whole
+    assert f"cut to {of} of {of} terms: 100 % of" in whole
     assert not opened(project).rank(3).notes
     lone = opened(project, said("b1", terms=2), "lone")
     assert "average precision" not in lone.rank().notes[0]

@@ -117,7 +117,7 @@ def test_a_prior_needs_links(project):
 
 def test_a_stale_index_is_told(project):
     project.store.note_event("imported", "me")
-    assert "imported since" in search_in(project, "bees", QueryOptions()).note
+    assert "added or changed since" in search_in(project, "bees", QueryOptions()).note
 
 
 def test_an_index_of_a_file_shows_the_files_texts(tmp_path):

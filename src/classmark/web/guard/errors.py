@@ -57,6 +57,7 @@ ON_DISK = {
     errno.ENFILE: FILES,
     errno.EIO: N_("The disk of the project does not respond: check it"),
 }
+NOT_DONE = N_("Not done")
 HEADINGS = {
     401: N_("Log in again"),
     403: N_("Not allowed"),
@@ -179,7 +180,7 @@ def refuse(
         problem |= {"title": HTTPStatus(status).phrase, "status": status}
         problem |= {"detail": message, "error": {"message": wrong, "remedy": remedy}}
         return JSONResponse(problem | more, status, headers, media_type=PROBLEM)
-    heading = _(HEADINGS.get(status, N_("Not done")))
+    heading = _(HEADINGS.get(status, NOT_DONE))
     values: dict[str, Any] = {"heading": heading, "message": message, "status": status}
     values["status_code"] = status
     if request.headers.get("hx-request"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import insort
+from bisect import bisect_right, insort
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -217,12 +217,16 @@ class NameOrder:
                 self._levels[of] = self._level(ids)
 
     def _level(self, ids: list[str]) -> NameLevel:
-        first, last = dict[str, int](), ""
-        for place, id_ in enumerate(ids if len(ids) > AT_ONCE else ()):
-            if (letter := self.now[id_].name[:1]) != last:
-                last = letter
-                first.setdefault(_letter(letter), place)
+        first, place = dict[str, int](), 0
+        while len(ids) > AT_ONCE and place < len(ids):
+            id_ = ids[place]
+            first.setdefault(_letter(self.now[id_].name[:1]), place)
+            place = bisect_right(ids, self._begins(id_), place, key=self._begins)
         return NameLevel(ids, tuple(first.items()))
+
+    def _begins(self, id_: str) -> str:
+        """The first sign by which a category is sorted; "" for a digit."""
+        return self._keys[id_][0][0][2][:1]
 
     def level(self, of: str | None, daughters: Callable[[], list[str]]) -> NameLevel:
         """The daughters of a category by name; sorted once.
@@ -408,7 +412,7 @@ def _counted(tree: Taxonomy, labels: Sequence[Sequence[str]]) -> dict[str, int]:
 
     Walks up from all labels at once; documents of several labels are pairs until then.
     """
-    number = {name: node for node, name in enumerate(tree)}
+    number = tree.number_of
     nodes = np.array([number.get(n, -1) for names in labels for n in names], np.int64)
     sizes = np.array([len(names) for names in labels], np.int64)
     documents = np.repeat(np.arange(len(sizes)), sizes)

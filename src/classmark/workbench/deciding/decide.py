@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from classmark.formats.records import PRIMARY as PRIMARY_GRADE
 from classmark.formats.records import SECONDARY, THRESHOLD, Record
+from classmark.language import _
 from classmark.problems import Mistake, refusal, worded
 from classmark.workbench.results import Logged
 from classmark.workbench.store.log import (
@@ -256,8 +257,12 @@ class Conflict(Mistake):
     ) -> None:
         who = ", ".join(dict.fromkeys(act.who for act in theirs))
         super().__init__(
-            f"{document}: {who} decided on it meanwhile: look at both decisions, and "
-            "say which holds"
+            _(
+                "%(document)s: %(who)s decided on it meanwhile: look at both "
+                "decisions, and say which holds",
+                document=document,
+                who=who,
+            )
         )
         self.document, self.theirs, self.yours = document, theirs, yours
 
@@ -459,6 +464,6 @@ def _moves(
         if name not in stood or stood[name][0] != act:
             grade = PRIMARY_GRADE if is_primary else SECONDARY
             yield Act(document, act, name, grade, within=within)
-    for name, (act, _) in stood.items():
+    for name, (act, _grade) in stood.items():
         if act in LABELS and name not in labels:
             yield Act(document, REMOVE, name, within=within)

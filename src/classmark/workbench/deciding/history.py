@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
-from classmark.language import whole
+from classmark.language import _, whole
 from classmark.problems import Mistake, refusal
 from classmark.workbench.categories.find import of_path
 from classmark.workbench.deciding.decide import Decision, SavedDecision, decide_on
@@ -295,7 +295,11 @@ def named(project: Project, words: str) -> str:
     ]
     if len(ids) == 1:
         return ids[0]
-    many = f"{len(ids)} categories are called so" if ids else "there is none"
+    many = (
+        _("%(n)s categories have this name", n=whole(len(ids)))
+        if ids
+        else _("there is none")
+    )
     raise refusal(
         "category %(words)r: %(many)s: give its id (see the taxonomy)",
         words=words,

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from classmark.language import general
+from classmark.language import _, general
 from classmark.problems import refusal
 from classmark.rankers.calibration import ENOUGH
 from classmark.taxonomy.tree import path_names
@@ -390,9 +390,9 @@ def accept(
     folder = desk.models.current()
     model = UNTRAINED if folder is None else folder.name
     sure = f"{100 * least:g} %"
-    note = f"accepted at once, {sure} likely or more"
+    note = _("accepted at once, %(sure)s likely or more", sure=sure)
     if places:
-        note = f"placed at once, {sure} of such places are to be right"
+        note = _("placed at once, %(sure)s of such places are to be right", sure=sure)
 
     def write(project: Project) -> dict[str, Logged]:
         done: dict[str, Logged] = {}

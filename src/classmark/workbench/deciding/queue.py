@@ -242,12 +242,12 @@ def two_best(model: TextRanker, X: Rows) -> tuple[Ints, Floats, Floats | None]:
     ranked = np.flatnonzero(np.isfinite(scores).all(axis=0))
     if not len(ranked):
         return columns, best, best if model.calibrator else None
-    scores = scores[:, ranked]
-    pair = top_of(model.ordered_by(scores, ranked), 2)[:, [0, -1]]
-    likely = model.probabilities(scores, ranked, X)
-    best = np.take_along_axis(scores, pair, axis=1)
-    if likely is not None:
-        likely = np.take_along_axis(likely, pair, axis=1)
+    if len(ranked) < scores.shape[1]:
+        scores = scores[:, ranked]
+    standings = model.ordered_by(scores, ranked)
+    pair = top_of(standings, 2)[:, [0, -1]]
+    best, standings = (np.take_along_axis(a, pair, axis=1) for a in (scores, standings))
+    likely = model.probabilities(best, ranked[pair], X, standings)
     return ranked[pair[:, 0]], best, likely
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from classmark.language import whole
+from classmark.language import _, joined, ngettext, whole
 from classmark.problems import refusal
 from classmark.workbench.categories.find import of_path
 from classmark.workbench.deciding.decide import Decision, decide
@@ -58,11 +58,13 @@ def category_named(desk: Desk, text: str) -> str:
         )
     names = {category.name.lower(): category.name for category in categories.values()}
     close = get_close_matches(typed.lower(), names, n=3)
-    remedy = f"did you mean {' or '.join(names[name] for name in close)}?"
+    meant = joined(*(names[name] for name in close), by=_(" or "))
     raise refusal(
         "there is no category %(typed)r: %(what)s",
         typed=typed,
-        what=remedy if close else "choose one from the taxonomy",
+        what=_("did you mean %(meant)s?", meant=meant)
+        if close
+        else _("choose one from the taxonomy"),
     )
 
 
@@ -87,7 +89,11 @@ def label_all(
     new = [id_ for id_ in ids if category not in labels.get(id_, ())]
     if not new:
         raise refusal("all of these documents are in %(name)r already", name=name)
-    note = f"labelled at once, {len(new)} documents"
+    note = ngettext(
+        "labelled at once, %(n)s document",
+        "labelled at once, %(n)s documents",
+        len(new),
+    )
     decision = Decision(assign=(category,), note=note)
 
     def write(project: Project) -> Logged:

@@ -8,6 +8,7 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from classmark.formats.records import Record
+from classmark.language import N_, _, joined, ngettext, whole
 from classmark.problems import worded
 from classmark.rankers.reasons import (
     SENTENCES,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from classmark.workbench.project import Project
 
 SHOWN = 3  # sentences, and documents
+READ = N_("of %(n)s sentences the first %(first)s were read")
 COMPARED = 10_000  # documents of a category, those decided last
 ENCODED = 20  # of them, whose vectors are not stored
 LONGEST = 300  # letters of a sentence that are shown
@@ -82,11 +84,11 @@ def meaning_reasons(
     vectors, pieces = _stored_vectors(model), sentences(text)
     own, encoded, note = vectors.encode([text])[0], None, ""
     if vectors.source is None:
-        note = "your own vectors are of whole documents: its sentences have none"
+        note = _("your own vectors are of whole documents: its sentences have none")
     else:
         encoded = vectors.encode(pieces[:SENTENCES])
         if len(pieces) > SENTENCES:
-            note = f"of {len(pieces):,} sentences the first {SENTENCES} were read"
+            note = _(READ, n=whole(len(pieces)), first=whole(SENTENCES))
     found = []
     for category in categories:
         with held(model):
@@ -95,7 +97,7 @@ def meaning_reasons(
             if encoded is not None:
                 best = strongest(pieces, meaning_parts(model, encoded, category), SHOWN)
         near, more = _nearest(project, model, own, category, document)
-        notes = "; ".join(filter(None, (note, more)))
+        notes = joined(note, more)
         found.append(
             MeaningReasons(
                 category,
@@ -113,9 +115,9 @@ def meaning_reasons(
 def _without_parts(model: TextRanker) -> str:
     """Why a model's scores have no part of meaning, in words; "" where they have."""
     if not model.has_meaning:
-        return "the model ranks by words alone"
+        return _("the model ranks by words alone")
     if not model.ranker.weighs_columns:
-        return "the scores of this model are not parted into words and meaning"
+        return _("the scores of this model are not split into words and meaning")
     return ""
 
 
@@ -150,12 +152,20 @@ def _nearest(
     notes = []
     if len(ids) > COMPARED:
         notes.append(
-            f"of its {len(ids):,} documents the {COMPARED:,} decided last were compared"
+            _(
+                "of its %(n)s documents the %(last)s decided last were compared",
+                n=whole(len(ids)),
+                last=whole(COMPARED),
+            )
         )
     if len(new) > ENCODED:
         notes.append(
-            f"{len(new) - ENCODED:,} of its documents have no vector yet: "
-            f"{worded('run classmark train')}"
+            ngettext(
+                "%(n)s of its documents has no vector yet: %(remedy)s",
+                "%(n)s of its documents have no vector yet: %(remedy)s",
+                len(new) - ENCODED,
+                remedy=worded("run classmark train"),
+            )
         )
     cosines = meaning_cosines(model, own, vectors.encode(texts.values()))
     names, near = list(texts), list[NearDocument]()
@@ -166,4 +176,4 @@ def _nearest(
         if part_of(record) != TEST:
             title = title_of(record.document)
             near.append(NearDocument(record.id, title, float(cosines[at])))
-    return tuple(near), "; ".join(notes)
+    return tuple(near), joined(*notes)

@@ -18,6 +18,7 @@ from classmark.examples.problem import some
 from classmark.examples.query import ExampleQuery
 from classmark.examples.screening import RecallPoint, StopForecast
 from classmark.formats.records import Record
+from classmark.language import N_, _, decimal, joined, percent
 from classmark.problems import refusal, worded
 from classmark.ranking import top
 from classmark.validation import require_k
@@ -49,6 +50,12 @@ READ = 100  # so many of the best are read for the words behind their terms
 OWN = "own"
 MEANING = "(meaning)"  # among words: the part that vectors of meaning have
 JUDGED = {*FOR, *searches.AGAINST}
+NO_WEIGHTS = N_("the query has no weights, so all score alike: %(remedy)s")
+NO_WORDS = N_("a query with the kernel %(kernel)s has no weights of words")
+CUT = N_("cut to %(terms)s of %(total)s terms: %(share)s of the first %(k)s are kept")
+PRECISION = N_(
+    "average precision on judged documents %(before)s before, %(after)s after"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -445,10 +452,11 @@ class ExampleSearch(OpenSearch):
         acts = Counter(self.marks.values())
         notes = [] if self.terms_kept is None else [self._cut_note(k)]
         if not self.has_weights:
-            notes.append(f"{self._without()}: no reasons are shown")
+            notes.append(joined(self._without(), _("no reasons are shown"), by=": "))
         elif not self.weights.any():
-            remedy = worded("give more examples, or --method")
-            notes.append(f"the query has no weights, so all score alike: {remedy}")
+            notes.append(
+                _(NO_WEIGHTS, remedy=worded("give more examples, or --method"))
+            )
         return ExampleRanking(
             self.search.name, self.query.method_, self.query.C_,
             acts["example"] + len(self.texts), acts["yes"], acts["no"],
@@ -498,8 +506,7 @@ class ExampleSearch(OpenSearch):
         return self.weights
 
     def _without(self) -> str:
-        kernel = self.params["kernel"]
-        return f"a query with the kernel {kernel} has no weights of words"
+        return _(NO_WORDS, kernel=self.params["kernel"])
 
     def learn(self) -> None:
         """Learn from all that holds, from the start."""
@@ -536,11 +543,9 @@ class ExampleSearch(OpenSearch):
         orders, hidden = (self._whole, self.scores), np.isneginf(self._left())
         whole, cut = (top(np.where(hidden, -np.inf, scores), k) for scores in orders)
         share = len(np.intersect1d(whole, cut)) / max(1, min(k, len(hidden)))
-        terms, total = map(self.n_weighted, (self.weights, self.query.coef_))
-        note = (
-            f"cut to {terms:,} of {total:,} terms: {share:.0%} of the whole query's "
-            f"first {k} are kept"
-        )
+        sizes = map(self.n_weighted, (self.weights, self.query.coef_))
+        terms, total = (decimal(size, 0) for size in sizes)
+        note = _(CUT, terms=terms, total=total, share=percent(share), k=k)
         judged = {
             str(self.row[id_]): float(act in FOR)
             for id_, act in self.marks.items()
@@ -549,13 +554,9 @@ class ExampleSearch(OpenSearch):
         if len(set(judged.values())) < 2:
             return note
         runs = ({row: float(scores[int(row)]) for row in judged} for scores in orders)
-        before, after = (
-            retrieval({"q": run}, {"q": judged}, ["map"])["map"] for run in runs
-        )
-        return (
-            f"{note}; average precision on the judged documents {before:.3f} before, "
-            f"{after:.3f} after"
-        )
+        means = (retrieval({"q": run}, {"q": judged}, ["map"])["map"] for run in runs)
+        before, after = (decimal(mean, 3) for mean in means)
+        return joined(note, _(PRECISION, before=before, after=after))
 
     def _score(self) -> None:
         """Score all documents by the query as it is now."""

@@ -18,6 +18,7 @@ from classmark.formats import guess_format, read_records
 from classmark.formats.column_names import NOT
 from classmark.formats.text_files import open_bytes, whole_text
 from classmark.formats.weights import read_weights
+from classmark.language import _
 from classmark.problems import Mistake, refusal, worded
 from classmark.ranking import top
 from classmark.workbench.examples import searches
@@ -132,7 +133,7 @@ def texts_of(project: Project, files: Sequence[Path]) -> dict[str, str]:
     A file whose name tells no format is one example, its text as it is.
     """
     if files:
-        project.require_texts("a text of your own has none of their features")
+        project.require_texts(_("a text of your own has none of their features"))
     texts_by_name: dict[str, str] = {}
     for path in files:
         if not path.exists():
@@ -397,7 +398,7 @@ def rank_in_index(
     ]
     notes = [indexing.stale_note()] if indexing.is_stale(where) else []
     if where.settings.meaning.remembered:
-        notes.append("by words alone: an index has no vectors of meaning")
+        notes.append(_("by words alone: an index has no vectors of meaning"))
     return replace(ranking, hits=hits, notes=notes)
 
 

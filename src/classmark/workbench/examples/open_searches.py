@@ -12,7 +12,7 @@ from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, Literal
 
 from classmark.examples.screening import StoppingRule
-from classmark.language import N_, _, whole
+from classmark.language import N_, _, ngettext, whole
 from classmark.problems import Mistake, refusal
 from classmark.workbench.examples import searches
 from classmark.workbench.examples.example_search import ExampleSearch
@@ -50,7 +50,7 @@ ENCODED_AT_ONCE = 200  # of them without a vector of meaning, which may take sec
 WARM = 8  # searches that stay in memory
 READING = N_("reading the documents")
 SHOWN = 20
-BEHIND = "documents came that are not ranked yet: they are being read"
+BEHIND = N_("documents came that are not ranked yet: they are being read")
 LONGEST = 200_000  # letters of a text of one's own
 ACTS = ("example", "yes", "no", "skip")
 ManageAct = Literal["rename", "delete", "restore"]
@@ -167,7 +167,11 @@ def _is_quick(project: Project, documents: int) -> bool:
 
 
 def _read(project: Project, reading: str) -> str:
-    return f"{len(vectors_of(project, reading).ids):,} documents are read"
+    return ngettext(
+        "%(n)s document is read",
+        "%(n)s documents are read",
+        len(vectors_of(project, reading).ids),
+    )
 
 
 def warm_vectors(desk: Desk) -> None:
@@ -196,7 +200,7 @@ def show(desk: Desk, number: int, k: int = SHOWN) -> SearchView:
         view = search.view(k)
     if view.screening or not desk.search_cache.is_behind(desk):
         return view
-    return replace(view, notes=(*view.notes, BEHIND))
+    return replace(view, notes=(*view.notes, _(BEHIND)))
 
 
 def mark(

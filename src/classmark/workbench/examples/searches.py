@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from classmark.language import N_, _, general, ngettext, percent
+from classmark.language import N_, _, general, joined, ngettext, percent
 from classmark.problems import Mistake, refusal, worded
 from classmark.workbench.store.log import as_json, now, whoami
 
@@ -282,7 +282,11 @@ def open_search(
         )
     names = [search.name for search in list_searches(store, kind)]
     close = get_close_matches(name, names)
-    remedy = f"did you mean {close[0]!r}?" if close else f"{BEGINS[kind]} begins one"
+    remedy = (
+        _("did you mean %(meant)s?", meant=repr(close[0]))
+        if close
+        else _("%(begins)s begins one", begins=BEGINS[kind])
+    )
     raise refusal("there is no search %(name)r: %(remedy)s", name=name, remedy=remedy)
 
 
@@ -323,13 +327,10 @@ def undo_marks(
         statement = LAST_UNDONE if redo else LAST
         last = store.run(statement, (search.number, who)).fetchone()
         if last is None:
-            act = "bring back" if redo else "undo"
-            raise refusal(
-                "%(who)s has nothing to %(act)s in search %(name)r",
-                who=who,
-                act=act,
-                name=search.name,
-            )
+            nothing = N_("%(who)s has nothing to undo in search %(name)r")
+            if redo:
+                nothing = N_("%(who)s has nothing to bring back in search %(name)r")
+            raise refusal(nothing, who=who, name=search.name)
         rows = store.run(
             "SELECT seq, document, act, origin, rank, score FROM marks "
             "WHERE search = ?1 AND seq >= ?2 AND step = ?2 ORDER BY seq",
@@ -374,8 +375,12 @@ def require_as_shown(
         newer = store.run(since, (search.number, id_, version)).fetchone()
         if newer is not None:
             raise MarkedMeanwhile(
-                f"document {id_!r} was marked meanwhile, by {newer[0]}, and nothing "
-                "was changed: look at the list as it is now, and answer again"
+                _(
+                    "document %(id)r was marked meanwhile, by %(who)s, and nothing was "
+                    "changed: look at the list as it is now, and answer again",
+                    id=id_,
+                    who=newer[0],
+                )
             )
 
 
@@ -424,7 +429,9 @@ def require_documents(store: Store, ids: list[str]) -> None:
         alike = {id_: os.path.commonprefix([id_, unknown[0]]) for id_ in close}  # noqa: RUF071 (letters)
         close.sort(key=lambda id_: -len(alike[id_]))
         remedy = (
-            f"did you mean {' or '.join(close[:3])}?" if close else "correct its id"
+            _("did you mean %(meant)s?", meant=joined(*close[:3], by=_(" or ")))
+            if close
+            else _("correct its id")
         )
         raise refusal(
             "there is no document %(unknown)r: %(remedy)s",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from classmark.formats import office
 from classmark.formats.archive import entries
 from classmark.formats.text_files import CHUNK, FileLimits, open_bytes
-from classmark.language import _
+from classmark.language import _, whole
 from classmark.problems import UnreadableFile
 
 if TYPE_CHECKING:
@@ -41,7 +41,9 @@ def inspect(path: Path, *, taxonomy: bool = False) -> int:
     for size in sizes(path):
         total += size
         if total > largest:
-            problem = f"holds more than {largest >> 20:,} MiB: send it in parts"
+            problem = _(
+                "holds more than %(n)s MiB: send it in parts", n=whole(largest >> 20)
+            )
             raise UnreadableFile(path, None, problem)
     return total
 
@@ -51,7 +53,7 @@ def _member_sizes(path: Path) -> Iterator[int]:
     _require_short_contents(path)
     for number, entry in enumerate(entries(path, LIMITS), 1):
         if number > MEMBERS:
-            raise UnreadableFile(path, None, _TOO_MANY)
+            raise UnreadableFile(path, None, _too_many())
         with entry.open() as stream:
             low = entry.name.lower()
             if low.endswith((".jsonl", ".tsv", ".csv", ".sgm", *REFERENCES)):
@@ -67,7 +69,7 @@ def _size_of_one(where: str, stream: Measured, most: int) -> Iterator[int]:
     while chunk := stream.read(CHUNK):
         size += len(chunk)
         if size > most:
-            raise UnreadableFile(where, None, _TOO_LONG)
+            raise UnreadableFile(where, None, _too_long())
         yield len(chunk)
 
 
@@ -90,7 +92,7 @@ def _sizes(path: Path, stream: Measured) -> Iterator[int]:
             row += len(part)
             quoted ^= may_quote and part.count(b'"') % 2 == 1
             if row > ROW:
-                raise UnreadableFile(path, number, _TOO_LONG)
+                raise UnreadableFile(path, number, _too_long())
 
 
 def _require_short_contents(path: Path) -> None:
@@ -105,15 +107,22 @@ def _require_short_contents(path: Path) -> None:
     if record is None:
         raise UnreadableFile(path, None, _("no zip archive: pack it again"))
     if record[5] > CONTENTS or record[4] > MEMBERS:
-        raise UnreadableFile(path, None, _TOO_MANY)
+        raise UnreadableFile(path, None, _too_many())
 
 
-_TOO_MANY = (
-    f"a zip of more than {MEMBERS:,} files, or of very long names: send several, or "
-    "one JSONL file"
-)
-_TOO_LONG = (
-    f"a document, or row, of more than {ROW >> 20} MiB ({WHOLE >> 20} MiB in Office or "
-    f"PDF files): part it, or have it imported "
-    "on the machine itself, from the command line"
-)
+def _too_many() -> str:
+    return _(
+        "a zip of more than %(n)s files, or of very long names: send several, or one "
+        "JSONL file",
+        n=whole(MEMBERS),
+    )
+
+
+def _too_long() -> str:
+    return _(
+        "a document, or row, of more than %(row)s MiB (%(whole)s MiB in Office or PDF "
+        "files): split it, or have it imported on the machine itself, from the command "
+        "line",
+        row=ROW >> 20,
+        whole=WHOLE >> 20,
+    )

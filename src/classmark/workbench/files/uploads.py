@@ -219,8 +219,8 @@ def ending_of(name: str) -> str:
     plain = low.removesuffix(PACKED)
     ending = next((e for e in ENDINGS if plain.endswith(e)), "")
     if not ending or (packed and ending in (".zip", *ONLY_TREES)):
-        problem = f"its ending is none of {', '.join(ENDINGS)}"
-        raise UnreadableFile(Path(name).name or "the file", None, problem)
+        problem = _("its ending is none of %(endings)s", endings=", ".join(ENDINGS))
+        raise UnreadableFile(Path(name).name or _("the file"), None, problem)
     return ending + packed
 
 

@@ -11,6 +11,7 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from classmark.arrays import Floats
+from classmark.language import _, joined
 from classmark.problems import DamagedFolder, Mistake, worded
 from classmark.rankers.linear import Standing
 from classmark.rankers.live_text_ranker import load_kernels
@@ -273,15 +274,24 @@ def unlearn_by_training(project: Project) -> str:
     base = base_of(project)
     if not training_of(project, base).is_outdated(project.store):
         return ""
-    reason = f"model {base} was trained on acts that are undone since"
+    reason = _("model %(base)s was trained on acts that are undone since", base=base)
     if not is_unlearned_by_training(project):
-        return f"{reason}: to unlearn them exactly, {worded('run classmark train')}"
+        remedy = worded("run classmark train")
+        to_do = _("to unlearn them exactly, %(remedy)s", remedy=remedy)
+        return joined(reason, to_do, by=": ")
     from classmark.workbench.learning.rebuild import train_again
 
     try:
-        return f"{reason}: trained again without them, as model {train_again(project)}"
+        done = _(
+            "trained again without them, as model %(name)s", name=train_again(project)
+        )
+        return joined(reason, done, by=": ")
     except Mistake as problem:
-        return f"{reason}, and cannot be trained without them: {problem}"
+        return _(
+            "%(reason)s, and cannot be trained without them: %(problem)s",
+            reason=reason,
+            problem=problem,
+        )
 
 
 def learn_at_once(project: Project) -> Learned | None:

@@ -32,7 +32,8 @@ from classmark.storage import (
 )
 from classmark.taxonomy.tree import ACTIVE
 from classmark.weighting.vectorizer import Vectorizer
-from classmark.workbench.settings import LearningSettings, MeaningSettings, with_loss
+from classmark.workbench.older_settings import with_loss
+from classmark.workbench.settings import LearningSettings, MeaningSettings
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -146,20 +146,26 @@ def _require_live(base: str, how: LearningSettings | None) -> None:
 def _remedy(settings: LearningSettings) -> str:
     """What to do where the weights are not kept for learning on, or never were."""
     if fit.learns_live(settings):
-        return (
-            f"the memory given ({settings.memory}) does not hold the weights that "
-            "decisions change: "
-            + worded("run classmark train --memory with more first")
+        return _(
+            "the memory given (%(memory)s) does not hold the weights that decisions "
+            "change: %(remedy)s",
+            memory=settings.memory,
+            remedy=worded("run classmark train --memory with more first"),
         )
     if settings.learner == unfitted.LEARNER:
-        return (
-            f"the loss {settings.loss} does not learn from every decision: "
-            f"{worded('run classmark train --loss dom first')}"
+        return _(
+            "%(what)s does not learn from every decision: %(remedy)s",
+            what=_("the loss %(loss)s", loss=settings.loss),
+            remedy=worded("run classmark train --loss dom first"),
         )
     remedy = worded("run classmark train --learner plm first")
     if fit.learns_live(replace(settings, vote=False)):
         remedy = worded("run classmark train --no-vote first")
-    return f"{fit.what_learns(settings)} does not learn from every decision: {remedy}"
+    return _(
+        "%(what)s does not learn from every decision: %(remedy)s",
+        what=fit.what_learns(settings),
+        remedy=remedy,
+    )
 
 
 def _present(project: Project) -> LiveLearner | str:

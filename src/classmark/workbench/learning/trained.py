@@ -6,7 +6,8 @@ from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from classmark.workbench.learning import fit
-from classmark.workbench.settings import LearningSettings, MeaningSettings, with_loss
+from classmark.workbench.older_settings import with_loss
+from classmark.workbench.settings import LearningSettings, MeaningSettings
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project

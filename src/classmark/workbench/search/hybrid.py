@@ -17,6 +17,7 @@ import numpy as np
 
 from classmark.index.dense import DenseIndex
 from classmark.index.fusion import dense_index
+from classmark.language import _, whole
 from classmark.problems import Mistake, refusal, worded
 from classmark.storage import Generations, make_folder, open_folder, save
 from classmark.workbench.meaning import document_texts, vectors_folder
@@ -100,8 +101,12 @@ class IndexVectors(NamedTuple):
         """How many documents have no vector yet, and the remedy; "": none."""
         if not self.missing:
             return ""
-        many = f"{self.missing:,} of {self.documents:,} documents have no vector yet"
-        return f"{many}: {worded('classmark meaning compute computes what is missing')}"
+        return _(
+            "%(missing)s of %(n)s documents have no vector yet: %(remedy)s",
+            missing=whole(self.missing),
+            n=whole(self.documents),
+            remedy=worded("classmark meaning compute computes what is missing"),
+        )
 
 
 def index_vectors(project: Project, index: Index) -> IndexVectors | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from hashlib import blake2b
 from itertools import pairwise
@@ -26,7 +26,7 @@ from classmark.index.build import Setup, build_segments, entries, require_shards
 from classmark.index.index import Index, fill_index
 from classmark.index.segment import Segment
 from classmark.index.snapshot import PARTS, Snapshot, open_snapshot
-from classmark.language import ngettext, whole
+from classmark.language import _, ngettext, whole
 from classmark.links.pagerank import anchors
 from classmark.machines import files
 from classmark.problems import refusal, worded
@@ -51,12 +51,29 @@ ANCHOR, SOURCE, MEMORY = "anchor", "source.json", "512MB"
 #: Folders that a project has for itself.
 OF_PROJECTS = ("index", "indexed", "live", "models", "rankers", "reports")
 FORMAT, VERSION = "classmark-indexed", 1
+STANDS = "upto", "act", "number"  # of events, acts and documents: what was indexed
 JOB = "index"
 Digests = dict[str, int]
 Anchors = Mapping[str, str]  # document → the texts of the links to it
+LAST_INDEXED = """
+SELECT seq, detail FROM events WHERE what = 'indexed' ORDER BY seq DESC LIMIT 1
+"""
 LAST_CHANGE = """
-SELECT what FROM events WHERE what IN ('indexed', 'imported', 'documents changed')
-ORDER BY seq DESC LIMIT 1
+SELECT coalesce(max(seq), 0) FROM events
+WHERE seq > ? AND what IN ('imported', 'documents changed')
+"""
+STANDING = """
+SELECT (SELECT coalesce(max(seq), 0) FROM events),
+  (SELECT coalesce(max(seq), 0) FROM judgments),
+  (SELECT coalesce(max(number), 0) FROM all_documents)
+"""
+UNDONE_IMPORT = """
+SELECT 1 FROM judgments WHERE seq > ? AND document IS NULL AND undoes IS NOT NULL
+"""
+TOUCHED = """
+SELECT id FROM all_documents WHERE number > ?
+UNION SELECT document FROM judgments WHERE seq > ? AND document IS NOT NULL
+  AND act IN ('insert', 'delete', 'replace', 'undo')
 """
 FACTS = (
     "SELECT count(*), coalesce(max(number), 0), coalesce(sum(length(fields)), 0) "
@@ -67,6 +84,7 @@ RANGE = (
     "SELECT id, fields FROM documents WHERE number >= ? AND number < ? ORDER BY number"
 )
 DOCUMENTS = "SELECT id, fields FROM documents ORDER BY number"
+DOCUMENT = "SELECT id, fields FROM documents WHERE id = ?"
 LINKS = "SELECT links FROM documents WHERE links <> '[]' ORDER BY number"
 
 
@@ -317,14 +335,16 @@ def index_project(
     positions: bool | None = None,
     machines: Machines | None = None,
     shards: int | None = None,
+    by_log: bool = False,
 ) -> Table:
     """Build the project's index, or bring it up to date.
 
     positions : whether places of words are kept, for phrases; None: as they were.
     machines : who builds it; what changed is brought up to date here.
     shards : how many segments it is to have; it is built anew where it has others.
+    by_log : look only at documents that changed by the log, where it says which.
     """
-    project.require_texts("a search needs words")
+    project.require_texts(_("a search needs words"))
     require_shards(shards)
     folder = project.index.folder
     if positions is None:
@@ -332,6 +352,7 @@ def index_project(
             Index.open(folder).has_positions
         )
     settings = _settings(project, positions=positions)
+    standing = dict(zip(STANDS, project.store.run(STANDING).fetchone(), strict=True))
     rows = project.store.run(LINKS)
     texts = anchors((to, text) for (row,) in rows for to, text in json.loads(row))
     before = _read_digests(project, settings)
@@ -348,11 +369,14 @@ def index_project(
         changed = {"added": len(after), "replaced": 0, "deleted": 0}
     else:
         index = Index.open(folder, memory)
-        stream = noted(project_documents(project, texts), after)
+        ids = changed_since(project) if by_log else None
+        if ids is not None:
+            after |= {id_: digest for id_, digest in before.items() if id_ not in ids}
+        stream = noted(project_documents(project, texts, ids), after)
         changed = _update(index, before, stream, after)
     _write_digests(project, settings, index.generation, after)
     project.store.note_event(
-        "indexed", whoami(), generation=index.generation, count=len(after)
+        "indexed", whoami(), generation=index.generation, count=len(after), **standing
     )
     return _described(f"Index of {project.settings.name}", index, **changed)
 
@@ -372,7 +396,9 @@ def index_words(row: Mapping[str, Any]) -> str:
 
 
 def start_indexing(desk: Desk, who: str = "", *, positions: bool | None = None) -> Job:
-    """Index the documents, or what changed of them, as a job."""
+    """Index the documents, or what changed of them, as a job, or as that which runs."""
+    if positions is None and (running := desk.jobs.running(JOB)):
+        return running[-1]
 
     def work(project: Project) -> str:
         return index_words(index_project(project, positions=positions).rows[0])
@@ -434,8 +460,10 @@ def open_project_index(project: Project, memory: str | int = "1GB") -> Index:
 
 def stale_note() -> str:
     """What to know of an index that lacks the newest documents."""
-    remedy = worded("classmark index brings the index up to date")
-    return f"documents were imported since: {remedy}"
+    return _(
+        "documents were added or changed since: %(remedy)s",
+        remedy=worded("classmark index brings the index up to date"),
+    )
 
 
 def index_folder(project: Project) -> Path:
@@ -452,9 +480,28 @@ def index_folder(project: Project) -> Path:
 
 
 def is_stale(project: Project) -> bool:
-    """Say whether documents were imported after the index was made."""
-    last = project.store.run(LAST_CHANGE).fetchone()
-    return last is not None and last[0] == "imported"
+    """Whether documents came, went or were replaced after the index was made."""
+    return last_change(project) > 0
+
+
+def last_change(project: Project) -> int:
+    """The number of the last change of documents since they were indexed; 0: none."""
+    seq, detail = project.store.run(LAST_INDEXED).fetchone() or (-1, "{}")
+    upto = json.loads(detail).get("upto", seq)
+    return int(project.store.run(LAST_CHANGE, (upto,)).fetchone()[0])
+
+
+def changed_since(project: Project) -> set[str] | None:
+    """The ids of documents that may differ from what is indexed; None: any may."""
+    run, current = project.store.run, project.index.current()
+    detail = json.loads((run(LAST_INDEXED).fetchone() or (0, "{}"))[1])
+    if current is None or detail.get("generation") != int(current.name):
+        return None
+    if not detail.keys() >= set(STANDS) or run(LINKS).fetchone():
+        return None  # a link's text is indexed with the document it points to
+    if run(UNDONE_IMPORT, (detail["act"],)).fetchone():
+        return None
+    return {id_ for (id_,) in run(TOUCHED, (detail["number"], detail["act"]))}
 
 
 def _settings(project: Project, *, positions: bool) -> dict[str, Any]:
@@ -464,9 +511,13 @@ def _settings(project: Project, *, positions: bool) -> dict[str, Any]:
     return {"analyzer": text.analyzer, "fields": fields, "positions": positions}
 
 
-def project_documents(project: Project, texts: Anchors) -> Iterator[Document]:
-    """Yield all documents, with the texts of links to them."""
-    for id_, fields in project.store.run(DOCUMENTS):
+def project_documents(
+    project: Project, texts: Anchors, ids: Iterable[str] | None = None
+) -> Iterator[Document]:
+    """Yield all documents, or those of some ids, with the texts of links to them."""
+    run = project.store.run
+    some = (row for id_ in sorted(ids or ()) for row in run(DOCUMENT, (id_,)))
+    for id_, fields in run(DOCUMENTS) if ids is None else some:
         yield with_anchor(Document(id_, json.loads(fields)), texts)
 
 

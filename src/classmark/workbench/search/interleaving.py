@@ -109,7 +109,10 @@ def search_with(
         require_experiment(project, name)
         other = search_in(project, query, _rival(whole, name), opened, narrow=narrow)
     except Mistake as problem:
-        notes = (*results.notes, f"no other order is mixed in: {problem}")
+        notes = (
+            *results.notes,
+            _("no other order is mixed in: %(problem)s", problem=problem),
+        )
         return _page(replace(results, notes=notes), options)
     return _page(_mixed(results, other, seed), options)
 
@@ -140,7 +143,10 @@ def _mixed(a: SearchResults, b: SearchResults, seed: int) -> SearchResults:
     hits = {hit.id: hit for hit in (*b.hits, *a.hits)}
     first, second = ([hit.id for hit in each.hits] for each in (a, b))
     both = team_draft(first, second, len(a.hits), seed)
-    note = f"mixed with those of {names[1]}: what is opened says which order is better"
+    note = _(
+        "mixed with those of %(name)s: what is opened says which order is better",
+        name=names[1],
+    )
     return replace(
         a,
         hits=_ranked([hits[id_] for id_ in both.shown]),

@@ -199,7 +199,7 @@ def report_ranker(project: Project, number: int) -> tuple[Table, Path]:
 def _place(project: Project, number: int) -> Path:
     rankers = project.rankers
     if number not in rankers.numbers():
-        numbers = ", ".join(map(str, rankers.numbers())) or "none yet"
+        numbers = ", ".join(map(str, rankers.numbers())) or _("none yet")
         raise refusal(
             "there is no ranker %(number)s: there is %(numbers)s",
             number=number,
@@ -265,7 +265,9 @@ def ranker_features(
         )
     vectors = ranker.recipe.meaning
     if vectors is not None and (dense is None or dense.facts != vectors):
-        others = "none" if dense is None else f"those of {dense.facts}"
+        others = (
+            _("none") if dense is None else _("those of %(facts)s", facts=dense.facts)
+        )
         raise refusal(
             "%(name)s was trained with the vectors of %(vectors)s, and the "
             "project has %(others)s: choose them %(remedy)s, %(remedy2)s, "

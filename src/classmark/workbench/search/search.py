@@ -23,7 +23,7 @@ from classmark.index.query_language import (
     positive_texts,
 )
 from classmark.index.search import Explanation, TermScore, log_prior
-from classmark.language import _
+from classmark.language import N_, _
 from classmark.machines.files import is_one
 from classmark.problems import Mistake, refusal, worded
 from classmark.validation import require_k
@@ -65,7 +65,7 @@ OPTIONS = {
 NO_FILTERS = SearchFilters()
 SHOWN_TERMS = 10  # of a word with * or ?, in the parts of a score
 MEANING = "(meaning)"  # among the parts of a score
-NO_TERMS = "no word of the query is searched for: they are stop words, or signs"
+NO_TERMS = N_("no word of the query is searched for: they are stop words, or signs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -492,7 +492,7 @@ def _parts(
     explanation: Explanation, name: Callable[[TermScore], str]
 ) -> dict[str, float]:
     parts = {name(part): part.part for part in explanation.parts if part.part}
-    return parts | ({"(document)": explanation.own} if explanation.own else {})
+    return parts | ({_("(document)"): explanation.own} if explanation.own else {})
 
 
 def _shown(
@@ -522,14 +522,15 @@ def _shown(
 def _notes(index: Index, query: str) -> list[str]:
     """What to say of a query's words: none is searched for, or a wildcard fits none."""
     wildcards = index.expand(query)
-    notes = [] if index.terms(query) or wildcards else [NO_TERMS]
-    stems = (
-        ", whose words are stems: write fewer letters" if index.analyzer.stem else ""
-    )
+    notes = [] if index.terms(query) or wildcards else [_(NO_TERMS)]
+    none = N_("no word of the index fits %(pattern)s")
+    if index.analyzer.stem:
+        none = N_(
+            "no word of the index fits %(pattern)s, whose words are stems: write fewer "
+            "letters"
+        )
     return notes + [
-        f"no word of the index fits {pattern}{stems}"
-        for pattern, terms in wildcards.items()
-        if not terms
+        _(none, pattern=pattern) for pattern, terms in wildcards.items() if not terms
     ]
 
 
@@ -563,7 +564,9 @@ def _read_again(folder: Path, ids: set[str]) -> tuple[dict[str, Document], str]:
     facts = json.loads(source.read_text(encoding="utf-8"))
     path = facts["path"]
     if is_one(path) and not Path(path).exists():
-        return {}, f"{path} is not there any more: no titles and texts are shown"
+        return {}, _(
+            "%(path)s is not there any more: no titles and texts are shown", path=path
+        )
     documents: dict[str, Document] = {}
     for record in indexing.read_given(path, facts["format"]):
         if record.id in ids:

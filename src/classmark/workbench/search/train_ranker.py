@@ -349,9 +349,11 @@ def served_by(project: Project, index: Index) -> training.Rivals:
         current = project.rankers.current()
         if current is not None:
             ranker = open_reranker(current)
-            name = f"ranker {int(current.name)}, which is in service,"
+            name = _(
+                "ranker %(number)s, which is in service,", number=int(current.name)
+            )
             return {SERVED: _run(project, index, judged, ranker, name)}
-        fused, _ = fused_for(project, None, lambda: _vectors(project, index))
+        fused, _note = fused_for(project, None, lambda: _vectors(project, index))
         if fused is None:
             return {SERVED: retrieval.run_queries(judged, ("bm25", {}))}
         questions = retrieval.hybrid_questions(judged, fused.dense)

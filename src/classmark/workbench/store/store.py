@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from classmark.corpus.documents import Document
 from classmark.formats.records import THRESHOLD, Record
+from classmark.language import _
 from classmark.problems import MissingExtra, refusal, worded
 from classmark.taxonomy.tree import ACTIVE, Category
 from classmark.workbench.settings import StoreSettings
@@ -187,10 +188,10 @@ class Store:
             return int(row[0])
         merged = self.run(MERGED_INTO, (category,)).fetchone()
         if merged:
-            remedy = f"it was merged into {merged[0]!r}: use that"
+            remedy = _("it was merged into %(other)r: use that", other=merged[0])
         else:
             add = worded("run classmark taxonomy add {category}", category=category)
-            remedy = f"correct its id, or {add}"
+            remedy = _("correct its id, or %(remedy)s", remedy=add)
         raise refusal(
             "there is no category %(category)r: %(remedy)s",
             category=category,

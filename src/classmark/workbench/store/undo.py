@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from itertools import cycle
 from typing import TYPE_CHECKING, NamedTuple
 
+from classmark.language import _
 from classmark.problems import Mistake, refusal, worded
 from classmark.taxonomy.tree import taxonomy_of
 from classmark.workbench.results import Logged
@@ -217,7 +218,7 @@ def _take_back_later(store: Store, root: int, within: int, who: str) -> list[int
 
 def _append(store: Store, act: log.Act, line: _Line, who: str) -> int:
     """Append an undoing, if the categories can be as it leaves them."""
-    refused = f"act {line.seq} ({line.act}) cannot be undone"
+    refused = _("act %(seq)s (%(act)s) cannot be undone", seq=line.seq, act=line.act)
     try:
         seq = store.append(act, who, (line.category, line.other))
         if not PLACES.isdisjoint(set[str]().union(*(act.changes or {}).values())):
@@ -276,7 +277,9 @@ def holds_by(chain: Mapping[int, int | None], seq: int) -> bool:
 
 def _require_untouched(store: Store, line: _Line) -> None:
     """What the act changed is as it left it, and no other act since rests on it."""
-    refused = f"act {line.seq} ({line.act}) cannot be undone alone"
+    refused = _(
+        "act %(seq)s (%(act)s) cannot be undone alone", seq=line.seq, act=line.act
+    )
     cells = {
         (number, field) for number, fields in line.changes.items() for field in fields
     }

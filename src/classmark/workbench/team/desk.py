@@ -33,6 +33,7 @@ from classmark.workbench.learning.live import (
     unlearn_by_training,
 )
 from classmark.workbench.project import Project
+from classmark.workbench.search.following import Following
 from classmark.workbench.settings import FILE, read_settings
 from classmark.workbench.store.presence import Presence
 from classmark.workbench.store.schema import StoreInUse
@@ -68,6 +69,7 @@ class Background:
         self._asked, self._done = Counter[str](), Counter[str]()
         self._followed, self._acted = (0, ""), time.monotonic()
         self._undone = -1, ""  # the last act looked at that undoes, and the model
+        self._following = Following(desk)
         self._threads = [
             Thread(
                 target=copy_context().run,  # in the words of who opened the desk
@@ -203,6 +205,7 @@ class Background:
         self._stop.wait(SETTLED if desk.others.are_waiting else LOOK)
         desk.webhooks.look_again()
         desk.others.look()
+        self._following.look()
 
     def _rest(self, seconds: float) -> bool:
         self._begun.set()

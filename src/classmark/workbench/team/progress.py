@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from classmark.language import _, decimal
+from classmark.language import _, decimal, ngettext
 from classmark.measures import calibration_error, reliability
 from classmark.ranking import top
 from classmark.taxonomy.tree import ACTIVE
@@ -72,7 +72,9 @@ def promises(project: Project, *, ask: bool = False) -> Promises:
     """Compare probabilities with decisions; ``ask`` : also where it takes long."""
     folder = project.models.current()
     if folder is None:
-        return Promises(reason="no model was trained yet: there are no probabilities")
+        return Promises(
+            reason=_("no model was trained yet: there are no probabilities")
+        )
     ids, derived = project.once(_unlearned), project.state.derived
     version, earlier = derived.get(Promises, (None, None))
     if version == (folder.name, len(ids)):
@@ -80,8 +82,14 @@ def promises(project: Project, *, ask: bool = False) -> Promises:
     if len(ids) < FEWEST_DOCUMENTS:
         return Promises(
             len(ids),
-            reason=f"{len(ids)} documents were decided since the model was trained, or "
-            f"set apart: from {FEWEST_DOCUMENTS} on this is measured",
+            reason=ngettext(
+                "%(n)s document was decided since the model was trained, or set apart: "
+                "from %(fewest)s on this is measured",
+                "%(n)s documents were decided since the model was trained, or set "
+                "apart: from %(fewest)s on this is measured",
+                len(ids),
+                fewest=FEWEST_DOCUMENTS,
+            ),
         )
     n_documents = min(ASKED, len(ids))
     if not ask and n_documents * max(1, len(project.categories)) > CELLS:
@@ -104,7 +112,7 @@ def _measured(project: Project, folder: Path, ids: Sequence[str]) -> Promises:
 
     model = as_of_now(project, with_beside(project, open_model(project, folder)))
     if model.calibrator is None:
-        return Promises(reason="the model is not calibrated: too few decisions")
+        return Promises(reason=_("the model is not calibrated: too few decisions"))
     chosen = shuffled(ids, "calibration")[:ASKED]
     likely: list[float] = []  # of the first ten categories of each document
     true: list[bool] = []

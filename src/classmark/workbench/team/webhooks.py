@@ -24,7 +24,7 @@ from threading import Lock, Thread
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from classmark.language import N_
+from classmark.language import N_, _
 from classmark.problems import refusal
 from classmark.storage import sync_folder
 from classmark.workbench.store.log import now
@@ -261,7 +261,9 @@ class Webhooks:
         with self._lock:
             if len(self._pending) >= PENDING:
                 self._fail(
-                    self._pending.popleft(), "too many wait to be told", again=False
+                    self._pending.popleft(),
+                    _("too many messages are waiting"),
+                    again=False,
                 )
             self._pending.append(Delivery(hook, kind, body, id_))
 
@@ -346,7 +348,7 @@ def _reason(problem: Exception) -> str:
     """Why an address did not take a message, in words."""
     if isinstance(problem, urllib.error.HTTPError):
         problem.close()
-        return f"it answered {problem.code}"
+        return _("it answered %(code)s", code=problem.code)
     if isinstance(problem, urllib.error.URLError):
-        return f"not reached ({problem.reason})"
-    return f"not reached ({problem})"
+        return _("not reached (%(problem)s)", problem=problem.reason)
+    return _("not reached (%(problem)s)", problem=problem)

@@ -123,6 +123,16 @@ class LiveTopDownRanker(RankerBeside):
         """How many categories are not hidden."""
         return int(self.live_.n_labels - len(self.live_.retired))
 
+    @property
+    def ranks_any(self) -> bool:
+        """Whether some category that has documents is not hidden."""
+        live = self.live_
+        if len(live.retired) < live.center.ranker.is_learned.sum():
+            return True
+        first = live.learned.first
+        is_shown = (self._numbers(first) >= 0).any()
+        return bool(is_shown) or not live.retired.issuperset(first.tolist())
+
     def best(self, X: Any, k: int) -> list[tuple[int, float]]:
         """The best categories of the one row of ``X``, and their scores: exactly."""
         labels, scores = self.live_.best(*rows_from(X).row(0), k)

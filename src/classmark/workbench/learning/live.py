@@ -112,7 +112,7 @@ class Service:
 
     @property
     def model(self) -> TextRanker | None:
-        """What is asked now; None: nothing learned yet. A damaged one is refused."""
+        """What is asked now; None: nothing to rank by. A damaged one is refused."""
         if self._damage:
             raise DamagedFolder(self._damage)
         return self._model
@@ -174,7 +174,7 @@ class Service:
         files: list[Unchecked] = []
         if learner is None:
             self._model, files = self._trained()
-        elif not learner.has_learned:
+        elif not (learner.has_learned and learner.ranker.ranker.ranks_any):
             self._model = None
         elif isinstance(model, SharedTextRanker) and model.learner is learner:
             model.settle()

@@ -93,9 +93,9 @@ class Service:
     project : an open project of its own;  writing : makes a short transaction of it,
     where others write beside it;  base : the trained model in service;  learner : None
     where nothing is learned before the next training. Only one thread calls ``open``,
-    ``learn`` and ``save``. Beside others, large files of a model that only ranks are
-    compared with their checksums after it is in service (``checked``); damage withdraws
-    it.
+    ``learn`` and ``save``. Beside others, large files of the trained model are compared
+    with their checksums after it is in service (``checked``): until then nothing learned
+    beside it is kept, and damage withdraws both.
     """
 
     def __init__(self, project: Project, writing: Writing | None = None) -> None:
@@ -104,8 +104,9 @@ class Service:
         self.learner: LiveLearner | None = None
         self._model: TextRanker | None = None
         self.checked: set[Unchecked] = set()
+        self._files: list[Unchecked] = []  # of the trained model, to be checked
+        self._begun: set[Unchecked] = set()
         self._damaged: dict[Unchecked, str] = {}
-        self._damage = ""
         self.saved = -1
         self._saved_at = -SAVED_EVERY
         self._live: Path | None = None
@@ -118,6 +119,11 @@ class Service:
         return self._model
 
     @property
+    def _damage(self) -> str:
+        """What is wrong with the files of the trained model, as far as they are read."""
+        return next(filter(None, map(self._damaged.get, self._files)), "")
+
+    @property
     def upto(self) -> int:
         """The last act that was learned."""
         return -1 if self.learner is None else self.learner.moment.upto
@@ -126,7 +132,8 @@ class Service:
         """Open what is in service now."""
         self.base = base_of(self.project)
         self._live = self.project.lives.current()
-        self.learner = learner = open_learner(self.project)
+        with self._checked_later() as self._files:
+            self.learner = learner = open_learner(self.project)
         if learner is not None and self._writing is not None:
             learner.writing, learner.checkpoints = self._writing, []
             if self._is_too_much(learner):
@@ -171,29 +178,29 @@ class Service:
     def _show(self) -> None:
         """Let the learner be asked, once it has learned something."""
         model, learner = self._model, self.learner
-        files: list[Unchecked] = []
         if learner is None:
-            self._model, files = self._trained()
+            with self._checked_later() as self._files:
+                self._model = trained_model(self.project)
         elif not (learner.has_learned and learner.ranker.ranker.ranks_any):
             self._model = None
         elif isinstance(model, SharedTextRanker) and model.learner is learner:
             model.settle()
         else:
             self._model = SharedTextRanker(learner)
-        self._damage = next(filter(None, map(self._damaged.get, files)), "")
-        if to_check := [file for file in files if file not in self.checked]:
-            Thread(
-                target=self._check, args=(self._model, to_check), daemon=True
-            ).start()
+        if to_check := [f for f in self._files if f not in self._begun]:
+            self._begun.update(to_check)
+            Thread(target=self._check, args=(to_check,), daemon=True).start()
 
-    def _trained(self) -> tuple[TextRanker | None, list[Unchecked]]:
-        """The model last trained; beside others, the files that are checked soon."""
+    @contextmanager
+    def _checked_later(self) -> Iterator[list[Unchecked]]:
+        """Inside, beside others, large files of a model are opened unchecked."""
         if self._writing is None:
-            return trained_model(self.project), []
-        with unchecked() as files:
-            return trained_model(self.project), files
+            yield []
+            return
+        with unchecked(self.project.models.folder) as files:
+            yield files
 
-    def _check(self, model: TextRanker | None, files: list[Unchecked]) -> None:
+    def _check(self, files: list[Unchecked]) -> None:
         """Compare files with their checksums; damage withdraws the model, told once."""
         for file in files:
             try:
@@ -203,8 +210,6 @@ class Service:
             except (DamagedFolder, OSError) as problem:
                 LOG.warning("the model is withdrawn: %s", problem)
                 self._damaged[file] = str(problem)
-                if self._model is model:
-                    self._damage = str(problem)
                 return
             self.checked.add(file)
 
@@ -220,7 +225,7 @@ class Service:
         the same after it. Who could not wait, and is overtaken, begins anew.
         """
         learned = None
-        while learned is None and self.learner is not None:
+        while learned is None and self.learner is not None and not self._damage:
             with self.project.store.engine.learning():
                 try:
                     learned = self.learner.catch_up()
@@ -241,8 +246,9 @@ class Service:
         return learned
 
     def save(self) -> None:
-        """Keep what was learned for the next process."""
-        if self.learner is not None and self.upto > self.saved:
+        """Keep what was learned for the next process, from a model that is whole."""
+        is_whole = self.checked.issuperset(self._files)
+        if self.learner is not None and self.upto > self.saved and is_whole:
             if self.learner.has_learned or self.project.lives.current() is not None:
                 self.learner.save()
             self.saved, self._saved_at = self.upto, time.monotonic()

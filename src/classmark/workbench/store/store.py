@@ -66,7 +66,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq
 NOTE_REVISITS = "INSERT INTO lessons (seq, revisits) VALUES (?, ?)"
 ENTRIES = """
 SELECT seq, document, act, grade, undoes, within, revisits, changes, category, other
-FROM judgments LEFT JOIN lessons USING (seq) WHERE seq > ? ORDER BY seq
+FROM judgments LEFT JOIN lessons USING (seq) WHERE seq > ?
 """
 NEW_DOCUMENT = """
 INSERT INTO all_documents (id, fields, meta, links, added, added_by)
@@ -259,9 +259,10 @@ class Store:
         """Remember how many re-visits the learner made on an act; once per act."""
         self.run(NOTE_REVISITS, (seq, revisits))
 
-    def log(self, after: int = -1) -> Iterator[LogEntry]:
-        """Every act with a greater number than ``after``, in order."""
-        for *columns, text, category, other in self.run(ENTRIES, (after,)):
+    def log(self, after: int = -1, only: str = "", *of: Any) -> Iterator[LogEntry]:
+        """Every act with a greater number than ``after``, in order; only : some."""
+        sql = f"{ENTRIES} {only} ORDER BY seq"
+        for *columns, text, category, other in self.run(sql, (after, *of)):
             changes = unpacked(text) if text else {}
             yield LogEntry._make((*columns, changes, (category, other)))
 

@@ -10,7 +10,7 @@ import numpy as np
 from classmark.arrays import Array, Bools, Floats, Ints, Rows, rows_from
 from classmark.estimator import parameters
 from classmark.hierarchies.kernels import leaves_before
-from classmark.hierarchies.top_down import TopDownRanker
+from classmark.hierarchies.top_down import TopDownRanker, path_parts
 from classmark.rankers.linear import Evidence, Standing
 from classmark.rankers.online import RankerBeside
 from classmark.solvers.preference_beside import Merges
@@ -169,17 +169,17 @@ class LiveTopDownRanker(RankerBeside):
 
     def evidence(self, X: Any, category: int) -> Evidence:
         """Each feature's part in the decisions on the way, and in what came since."""
-        rows, live = rows_from(X), self.live_
-        columns, values = rows.row(0)
+        live = self.live_
+        columns, values = rows_from(X).row(0)
         weights = live.W[columns.astype(np.int64)]
         lead = weights[:, [category]].toarray() - weights.mean(axis=1)
         parts = np.ravel(lead) * values
         sources = np.array([a for a, b in live.joined if b == category] + [category])
         sources = sources[live.center.knows(sources)]
         if len(sources):
-            ranker = live.center.ranker
-            leaves = ranker.leaves_[sources]
-            scores = ranker.classifier_.leaf_scores((columns, values), leaves)
-            best = int(sources[scores.argmax()])
-            parts = parts + ranker.evidence(rows, best).parts
+            model, leaves = live.center.ranker.classifier_, live.center.ranker.leaves_
+            scores = model.leaf_scores((columns, values), leaves[sources])
+            best = int(leaves[sources[scores.argmax()]])
+            words = model.trained_, columns, values
+            parts = parts + path_parts(*words, best, model.scale_)
         return Evidence(columns.astype(np.int64), np.asarray(parts, np.float64))

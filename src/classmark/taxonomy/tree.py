@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
@@ -527,16 +528,18 @@ def taxonomy_of(categories: Iterable[Category]) -> Taxonomy:
         if category.id in number:
             raise Mistake(f"category {category.id!r} is there twice: keep one of them")
         number[category.id] = at
-    pairs: dict[tuple[int, int], None] = {}
-    for at, category in enumerate(listed):
-        for parent in category.parents:
-            if parent not in number:
-                raise Mistake(
-                    f"category {category.id!r} names the parent {parent!r}, which is "
-                    "not among the categories: add it or leave the parent empty"
-                )
-            pairs[number[parent], at] = None
-    upper, lower = np.array(list(pairs), np.int64).reshape(-1, 2).T
+    numbers = cache(lambda parents: [number[each] for each in dict.fromkeys(parents)])
+    try:
+        above = [numbers(tuple(category.parents)) for category in listed]
+    except KeyError as problem:
+        (parent,) = problem.args
+        child = next(c for c in listed if parent in c.parents)
+        raise Mistake(
+            f"category {child.id!r} names the parent {parent!r}, which is not among "
+            "the categories: add it or leave the parent empty"
+        ) from None
+    upper = np.fromiter(chain.from_iterable(above), np.int64)
+    lower = np.repeat(np.arange(len(listed)), np.fromiter(map(len, above), np.int64))
     return Taxonomy.of_numbers(number, upper, lower)
 
 

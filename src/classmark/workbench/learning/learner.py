@@ -462,7 +462,8 @@ class LiveLearner:
 
     def _show(self) -> None:
         """Rank the active leaves, and what documents were ever put in."""
-        rows = {str(n): row for n, row in self.moment.rows.items() if row["stands"]}
+        every = self.moment.rows
+        rows = {name: every[number] for number, name in self.moment.names.items()}
         self._layers = None
         parents = {row["parents"] for row in rows.values()}
         self._above = {p for text in parents for p in json.loads(text)}
@@ -530,7 +531,8 @@ def from_nothing(project: Project) -> LiveLearner | None:
     live = LiveTextRanker(vectorizer, ranker)
     facts = LiveFacts("", settings_from_nothing(project))
     facts.meaning = project.settings.meaning.remembered.get("meaning", {})
-    return LiveLearner(project, live, StoredReplay(project.store, -1, facts.skips), facts)
+    moment = StoredReplay(project.store, skip=facts.skips)
+    return LiveLearner(project, live, moment, facts)
 
 
 def from_model(

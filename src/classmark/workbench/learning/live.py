@@ -14,6 +14,7 @@ from classmark.arrays import Floats
 from classmark.problems import DamagedFolder, Mistake, worded
 from classmark.rankers.linear import Standing
 from classmark.rankers.live_text_ranker import load_kernels
+from classmark.rankers.online import RankerBeside
 from classmark.rankers.text_ranker import Suggestion, TextRanker
 from classmark.storage import Unchecked, unchecked
 from classmark.validation import byte_size
@@ -94,8 +95,8 @@ class Service:
     where others write beside it;  base : the trained model in service;  learner : None
     where nothing is learned before the next training. Only one thread calls ``open``,
     ``learn`` and ``save``. Beside others, large files of the trained model are compared
-    with their checksums after it is in service (``checked``): until then nothing learned
-    beside it is kept, and damage withdraws both.
+    with their checksums after it is in service (``checked``): until then nothing that
+    is learned beside it is saved, and damage withdraws both.
     """
 
     def __init__(self, project: Project, writing: Writing | None = None) -> None:
@@ -120,7 +121,7 @@ class Service:
 
     @property
     def _damage(self) -> str:
-        """What is wrong with the files of the trained model, as far as they are read."""
+        """What is wrong with a file of the trained model, as far as they are read."""
         return next(filter(None, map(self._damaged.get, self._files)), "")
 
     @property
@@ -143,11 +144,13 @@ class Service:
 
     def warm(self) -> None:
         """Load what learns and ranks, so that nobody has to wait for it later."""
-        load_kernels()
-        if self.learner is not None and self.learner.has_learned:
-            with self.learner.lock:
-                self.learner.ranker.dual.reserve()
-                self.learner.ranker.ranker.show_stream()
+        learner = self.learner
+        if learner is None or not isinstance(learner.ranker.ranker, RankerBeside):
+            load_kernels()
+        if learner is not None and learner.has_learned:
+            with learner.lock:
+                learner.ranker.dual.reserve()
+                learner.ranker.ranker.show_stream()
         if self.model is not None:
             self.model.suggest("", 1)  # blank: no source of vectors is asked
 

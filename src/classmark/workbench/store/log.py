@@ -9,7 +9,7 @@ from __future__ import annotations
 import getpass
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -43,6 +43,9 @@ BLANK: Row = {
     "notation": "", "status": "active", "stands": 0, "joined": None,
     "guideline": "",
 }  # fmt: skip
+
+PARENTS = 1 + list(BLANK).index("parents")  # in a row as the store has it
+CATEGORIES = f"SELECT number, {', '.join(BLANK)} FROM categories"  # noqa: S608 (our own names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,17 +103,29 @@ def as_row(category: Category, number: Mapping[str, int]) -> Row:
     }
 
 
-def as_categories(rows: Mapping[int, Row]) -> list[Category]:
-    """The categories that stand, in order of arrival."""
+def stored_rows(
+    store: Store, numbers: Iterable[int] | None = None
+) -> list[tuple[Any, ...]]:
+    """The numbers of all categories, or some, and the columns of BLANK, by number."""
+    if numbers is None:
+        return list(store.run(f"{CATEGORIES} ORDER BY number"))
+    each = (store.run(f"{CATEGORIES} WHERE number = ?", (n,)) for n in numbers)
+    return [row for cursor in each for row in cursor]
+
+
+def as_categories(rows: Sequence[tuple[Any, ...]]) -> list[Category]:
+    """The categories that stand; rows : of each the number and the columns of BLANK."""
+    ids = {number: id_ for number, id_, *_ in rows}
     listed = cache(lambda text: tuple(json.loads(text)))
-    above = cache(lambda text: tuple(rows[p]["id"] for p in listed(text) if p in rows))
+    above = cache(lambda text: tuple(ids[p] for p in listed(text) if p in ids))
     return [
         Category(
-            row["id"], row["label"], row["note"], listed(row["synonyms"]),
-            above(row["parents"]), row["notation"], row["status"], row["guideline"],
+            id_, label, note, listed(synonyms), above(parents), notation, status,
+            guideline,
         )
-        for row in rows.values()
-        if row["stands"]
+        for _, id_, label, note, synonyms, parents, notation, status, stands, _,
+            guideline in rows
+        if stands
     ]  # fmt: skip
 
 
@@ -300,7 +315,8 @@ class LogReplay:
 
     def categories(self) -> list[Category]:
         """The categories that stand, in order of arrival."""
-        return as_categories(dict(sorted(self.rows.items())))
+        rows = sorted(self.rows.items())
+        return as_categories([(n, *(row[name] for name in BLANK)) for n, row in rows])
 
     def numbers(self) -> dict[str, int]:
         """Id → number of the categories that stand."""
@@ -349,10 +365,10 @@ ON_DOCUMENT, OF_CATEGORY, COMPARING = (
     f"{ON_DOCUMENTS} AND {which}"
     for which in ("document = ?", "category = ?", "other IS NOT NULL")
 )
-LEARNED = ("id", "parents", "status", "stands")
-TODAY = f"""
-SELECT number, {', '.join(LEARNED)} FROM categories WHERE id <> '' ORDER BY number
-"""  # noqa: S608 (our own names)
+TODAY = """
+SELECT number, id, parents, status, stands FROM categories
+WHERE id <> '' ORDER BY number
+"""
 UP_TO = "SELECT count(*) FROM judgments WHERE seq <= ?"
 
 
@@ -361,7 +377,7 @@ class StoredReplay(LogReplay):
 
     They are read when a document is asked for. Where no act since ``upto`` changes
     categories, these are those of today, and only undoings are read at first.
-    rows : with the columns of ``LEARNED``;
+    rows : of those, id, parents, status and stands;
     skip : says of an act ever after what it said when the act was taken.
     """
 
@@ -377,9 +393,12 @@ class StoredReplay(LogReplay):
         with store.snapshot():
             of_today = self._is_of_today(upto)
             if of_today:
-                read = store.run(TODAY).fetchall()
-                self.rows = {n: dict(zip(LEARNED, row, strict=True)) for n, *row in read}
-                self.names = {n: str(n) for n, row in self.rows.items() if row["stands"]}
+                self.rows = {
+                    n: {"id": id_, "parents": parents, "status": status, "stands": here}
+                    for n, id_, parents, status, here in store.run(TODAY).fetchall()
+                }
+                here = (n for n, row in self.rows.items() if row["stands"])
+                self.names = {number: str(number) for number in here}
             for entry in store.log(-1, UNDOING if of_today else CHANGING, upto):
                 taken = entry._replace(changes={}) if of_today else entry
                 (self.skip if skip(entry) else self.take)(taken)

@@ -24,6 +24,7 @@ from classmark.workbench.store.log import (
     DELETE,
     IMPORT,
     INSERT,
+    PARENTS,
     PREFER,
     REMOVE,
     REPLACE,
@@ -38,6 +39,7 @@ from classmark.workbench.store.log import (
     difference,
     now,
     sorted_out,
+    stored_rows,
     unpacked,
 )
 from classmark.workbench.store.schema import (
@@ -49,7 +51,6 @@ if TYPE_CHECKING:
     from classmark.workbench.store.postgres import Postgres
 
 
-CATEGORIES = f"SELECT number, {', '.join(BLANK)} FROM categories"  # noqa: S608 (our own names)
 NEW_CATEGORY = """
 INSERT INTO categories (number, id) VALUES (?, '') ON CONFLICT DO NOTHING
 """
@@ -444,16 +445,12 @@ class Store:
 
     def category_rows(self, numbers: Iterable[int] | None = None) -> dict[int, Row]:
         """Number → the row of a category, of all or some, by number."""
-        if numbers is None:
-            rows = self.run(f"{CATEGORIES} ORDER BY number").fetchall()
-        else:
-            each = (self.run(f"{CATEGORIES} WHERE number = ?", (n,)) for n in numbers)
-            rows = [row for cursor in each for row in cursor]
+        rows = stored_rows(self, numbers)
         return {row[0]: dict(zip(BLANK, row[1:], strict=True)) for row in rows}
 
     def categories(self) -> list[Category]:
         """All categories that stand, in order of arrival."""
-        return as_categories(self.category_rows())
+        return as_categories(stored_rows(self))
 
     def changed_categories(self, after: int, upto: int) -> list[Category] | None:
         """The categories that acts between two changed, or added last, as they are.
@@ -472,11 +469,11 @@ class Store:
             ((later,),) = self.run(LATER_CATEGORIES, (min(new),))
             if later != len(new):
                 return None
-        rows = self.category_rows(numbers)
-        above = {p for row in rows.values() for p in json.loads(str(row["parents"]))}
-        changed = {row["id"] for row in rows.values()}
-        rows |= self.category_rows(above - numbers)
-        return [each for each in as_categories(rows) if each.id in changed]
+        rows = stored_rows(self, numbers)
+        above = {p for row in rows for p in json.loads(row[PARENTS])}
+        changed = {id_ for _, id_, *_ in rows}
+        every = [*rows, *stored_rows(self, above - numbers)]
+        return [each for each in as_categories(every) if each.id in changed]
 
     def labels(self) -> dict[str, dict[str, float]]:
         """Document → category → grade, as of now."""

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from classmark.arrays import rows_from, take
+from classmark.corpus.documents import Document
+from classmark.formats.records import Record
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.rankers.calibration import PathCalibrator
@@ -196,9 +198,13 @@ def test_everything_retired_is_told_of_a_live_tree_too_until_one_is_decided(
             suggested(desk, "a.1")
         with desk.writing():
             edit.add(desk, Category("new"))
-            decide(desk, "w-a.1", Decision(("new",)), {})
+            text = {"text": "ortolans of topa leafa1"}
+            desk.store.put_documents([Record(Document("odd", text))])
+            decide(desk, "odd", Decision(("new",)), {})
         assert desk.learned(30)
         assert suggested(desk, "a.1") == ["new"]
+        (only,) = suggest.suggest(desk, text["text"])
+        assert only.category == "new"
 
 
 def test_a_retired_leaf_without_need_is_no_candidate_after_training(project):

@@ -177,9 +177,11 @@ class LiveTopDownRanker(RankerBeside):
         sources = np.array([a for a, b in live.joined if b == category] + [category])
         sources = sources[live.center.knows(sources)]
         if len(sources):
-            model, leaves = live.center.ranker.classifier_, live.center.ranker.leaves_
-            scores = model.leaf_scores((columns, values), leaves[sources])
-            best = int(leaves[sources[scores.argmax()]])
+            model = live.center.ranker.classifier_
+            leaves = live.center.ranker.leaves_[sources]
+            best = leaves[0]
+            if len(leaves) > 1:
+                best = leaves[model.leaf_scores((columns, values), leaves).argmax()]
             words = model.trained_, columns, values
-            parts = parts + path_parts(*words, best, model.scale_)
+            parts = parts + path_parts(*words, int(best), model.scale_)
         return Evidence(columns.astype(np.int64), np.asarray(parts, np.float64))

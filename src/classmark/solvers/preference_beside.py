@@ -7,7 +7,7 @@ What was learned before stays as it is, in its file: weights of very many labels
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from classmark.arrays import Array, Bools, Csr, Floats, Ints, ranges, rows_in
 from classmark.solvers.live_documents import Lesson
 from classmark.solvers.online import packed
-from classmark.solvers.preference_live import AT_ONCE, turns
+from classmark.solvers.preference_live import turns
 
 STEPS = 16  # on a group at a visit
 LEAST = 1e-9  # a violation that is none
+REMEMBERED = 1000  # documents whose scores by the center are remembered
 Merges = Sequence[tuple[int, int]]  # the first label is read as the second
 
 
@@ -75,6 +76,31 @@ class EveryScore(NamedTuple):
     def of(self, labels: Ints) -> Floats:
         """Those of some labels."""
         return self.scores[labels]
+
+
+class RememberedScores:
+    """Scores of one document, each computed once: the center never changes."""
+
+    def __init__(self, compute: Callable[[], FixedScores]) -> None:
+        self._compute = compute
+        self._best: dict[int, tuple[Ints, float]] = {}
+        self._labels, self._scores = np.empty(0, np.int64), np.empty(0)
+
+    def best(self, k: int) -> tuple[Ints, float]:
+        """The labels of the k highest scores, and what no other label's is above."""
+        if k not in self._best:
+            self._best[k] = self._compute().best(k)
+        return self._best[k]
+
+    def of(self, labels: Ints) -> Floats:
+        """Of some labels."""
+        new = np.setdiff1d(labels, self._labels)
+        if len(new):
+            every = np.append(self._labels, new)
+            scores = np.append(self._scores, self._compute().of(new))
+            order = np.argsort(every)
+            self._labels, self._scores = every[order], scores[order]
+        return self._scores[np.searchsorted(self._labels, labels)]
 
 
 class SparseCenter(NamedTuple):
@@ -174,6 +200,7 @@ class LiveDualBeside:
         self.lessons: dict[int, Lesson] = {}
         self.duals: dict[int, dict[int, dict[int, float]]] = {}  # by label, by rival
         self._tables: dict[int, Floats] = {}  # of each document, as ``_parts`` has it
+        self._remembered: dict[int, RememberedScores] = {}
         self._learned: LearnedParts | None = None
         self._weights: tuple[LearnedParts, Csr] | None = None
         self.hide(())
@@ -234,7 +261,9 @@ class LiveDualBeside:
     def _fixed(self, columns: Array, values: Array) -> FixedScores:
         return self.center.scores(columns, values, self.n_labels, self.joined)
 
-    def _sum(self, fixed: FixedScores, moved: Floats, labels: Ints) -> Floats:
+    def _sum(
+        self, fixed: FixedScores | RememberedScores, moved: Floats, labels: Ints
+    ) -> Floats:
         """The scores of some labels."""
         scores = fixed.of(labels) + moved[labels]
         is_first = np.isin(labels, self.learned.first)
@@ -323,6 +352,7 @@ class LiveDualBeside:
         """Take back what a document taught; it is not kept any longer."""
         del self.lessons[handle], self.duals[handle]
         self._tables.pop(handle, None)
+        self._remembered.pop(handle, None)
         self._learned = None
 
     def lesson(self, handle: int) -> Lesson:
@@ -346,7 +376,7 @@ class LiveDualBeside:
         """Visit kept documents again until the time is over; return how many visits."""
         end, count = time.perf_counter() + seconds, 0
         while len(self) and time.perf_counter() < end:
-            count += self.revisit(min(AT_ONCE, len(self)))
+            count += self.revisit(1)
         return count
 
     def reserve(self) -> None:
@@ -355,7 +385,8 @@ class LiveDualBeside:
     def grow(self, features: int, labels: int) -> None:
         """Have at least so many features and labels; new ones have no weight."""
         self.n_features = max(self.n_features, features)
-        self.n_labels = max(self.n_labels, labels)
+        if labels > self.n_labels:
+            self.n_labels, self._remembered = labels, {}
         if self.n_labels > len(self._hidden):
             self.hide(self.retired)
 
@@ -380,7 +411,7 @@ class LiveDualBeside:
             for winner, own in merged.items():
                 own.pop(winner, None)
             self.duals[handle] = {winner: own for winner, own in merged.items() if own}
-        self._learned, self._tables = None, {}
+        self._learned, self._tables, self._remembered = None, {}, {}
         self.hide(self.retired | {label})
 
     def move(self, handles: Iterable[int], label: int, to: int) -> None:
@@ -395,7 +426,7 @@ class LiveDualBeside:
         if not square:
             return
         levels = dict(zip(lesson.labels.tolist(), lesson.levels.tolist(), strict=True))
-        labels, scores = self._compared(lesson, groups, square)
+        labels, scores = self._compared(handle, square)
         places = {label: place for place, label in enumerate(labels.tolist())}
         for label, level in levels.items():
             if level <= 0 or label in self.retired:
@@ -412,16 +443,25 @@ class LiveDualBeside:
         self._tables.pop(handle, None)
         self._learned = None
 
-    def _compared(
-        self, lesson: Lesson, groups: Mapping[int, Iterable[int]], square: float
-    ) -> tuple[Ints, Floats]:
+    def _remembered_scores(self, handle: int) -> RememberedScores:
+        """The center's scores of a document that is kept."""
+        if handle not in self._remembered:
+            words = self.lessons[handle].columns, self.lessons[handle].values
+            if len(self._remembered) >= REMEMBERED:
+                del self._remembered[next(iter(self._remembered))]
+            scores = RememberedScores(lambda: self._fixed(*words))
+            self._remembered[handle] = scores
+        return self._remembered[handle]
+
+    def _compared(self, handle: int, square: float) -> tuple[Ints, Floats]:
         """The labels that a visit may compare or move, increasing, and their scores.
 
         Steps go to the highest rival; each lowers one label. So behind ``STEPS`` labels
         that no document has moved, which come in the center's order, none is reached.
         """
-        columns, values = lesson.columns, lesson.values
-        fixed, moved = self._fixed(columns, values), self.moved(columns, values)
+        lesson, groups = self.lessons[handle], self.duals[handle]
+        fixed = self._remembered_scores(handle)
+        moved = self.moved(lesson.columns, lesson.values)
         own = np.union1d(
             lesson.labels, [s for rivals in groups.values() for s in rivals]
         )

@@ -314,7 +314,7 @@ class FixedRanker(LinearRanker):
     @property
     def ranks_any(self) -> bool:
         """Whether some category is not hidden."""
-        return len(self.hidden) < self.weights_.shape[1]
+        return bool(len(self.hidden) < self.weights_.shape[1])
 
     @property
     def limits(self) -> Floats | None:

@@ -239,12 +239,14 @@ class Desk(Project):
         self.jobs, self.queues, self.guesses = Jobs(self), Queues(self), Guesses(self)
         self.sheets, self.examples = Sheets(), CategoryExamples()
         self.search_cache = SearchCache()
-        self._read_categories()
         self._settings_file = self._state_of_settings()
         self.service = Service(Project(folder, shared=True), self._writing_of_service)
-        self._ranked_at = self._categories_at
-        self.service.open()
-        self._state.follow(self.store)
+        with ThreadPoolExecutor(1, "opening") as beside:
+            following = beside.submit(lambda: self._state.follow(self.store))
+            self._read_categories()
+            self._ranked_at = self._categories_at
+            self.service.open()
+            following.result()
         self.others = Others(self)
         self._ahead = ThreadPoolExecutor(1, "ahead")
         self.webhooks = Webhooks(self)

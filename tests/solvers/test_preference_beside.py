@@ -105,16 +105,28 @@ def test_visits_end_when_the_time_is_over_however_long_one_takes(drawn, monkeypa
     live = taught(rows, labels[:20], center)
     visit = live._visit  # noqa: SLF001 (made slow)
     monkeypatch.setattr(live, "_visit", lambda at: (time.sleep(0.02), visit(at)))
-    assert live.revisit_for(0.03) == 2
+    assert live.revisit_for(0.01) == 1
 
 
 def test_what_is_remembered_of_the_center_is_what_it_says(drawn):
     rows, labels, center = drawn
     live = taught(rows, labels[:12], center)
     live.revisit(50)
-    for handle, scores in live._remembered.items():  # noqa: SLF001 (a cache)
-        lesson = live.lesson(handle)
+    for lesson in live.lessons.values():
+        scores = live.fixed(lesson.columns, lesson.values)
         every = live.center.scores(lesson.columns, lesson.values, live.n_labels, ())
         asked = np.arange(live.n_labels)[::-1]
         assert scores.of(asked).tolist() == every.of(asked).tolist()
         assert scores.of(asked[:2]).tolist() == every.of(asked[:2]).tolist()
+
+
+def test_of_a_new_document_the_center_is_asked_once(drawn, monkeypatch):
+    rows, labels, center = drawn
+    live, asked = taught(rows, labels[:12], center), []
+    ask = SparseCenter.scores
+    monkeypatch.setattr(SparseCenter, "scores", lambda *a: asked.append(1) or ask(*a))
+    live.learn(lesson(rows, 20, [1]))
+    live.best(*rows.row(20), 2)
+    assert len(asked) == 1
+    live.grow(0, live.n_labels + 1)
+    assert live.best(*rows.row(20), 9)[0].tolist() == list(range(LABELS + 1))

@@ -182,6 +182,7 @@ class LiveTopDownRanker(RankerBeside):
             best = leaves[0]
             if len(leaves) > 1:
                 best = leaves[model.leaf_scores((columns, values), leaves).argmax()]
-            words = model.trained_, columns, values
-            parts = parts + path_parts(*words, int(best), model.scale_)
+            way = (model.trained_, columns, values, int(best), model.scale_)
+            remembered = live.fixed(columns, values)
+            parts = parts + remembered.once(("way", best), lambda: path_parts(*way))
         return Evidence(columns.astype(np.int64), np.asarray(parts, np.float64))

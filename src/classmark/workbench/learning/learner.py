@@ -410,8 +410,7 @@ class LiveLearner:
             first = spoken - self.facts.used
             self.facts.used |= first
             self._layers = None
-            if first & self._above:
-                self._show()
+            self._show_also(first & self._above)
         text, taught, changed = self.project.text_of(record), None, False
         if not is_apart:
             taught = self._lesson(record)
@@ -478,6 +477,13 @@ class LiveLearner:
             for key, row in rows.items()
             if row["status"] == ACTIVE and key not in unused
         )
+
+    def _show_also(self, inner: set[int]) -> None:
+        """Rank these inner categories, too, which a document was put in just now."""
+        rows, dual = self.moment.rows, self.ranker.dual
+        active = {n for n in inner if rows[n]["stands"] and rows[n]["status"] == ACTIVE}
+        if active:
+            dual.hide(dual.retired - {self._label(number) for number in active})
 
     def _label(self, number: int) -> int:
         return self._columns[str(number)]

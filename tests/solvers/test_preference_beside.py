@@ -129,4 +129,4 @@ def test_of_a_new_document_the_center_is_asked_once(drawn, monkeypatch):
     live.best(*rows.row(20), 2)
     assert len(asked) == 1
     live.grow(0, live.n_labels + 1)
-    assert live.best(*rows.row(20), 9)[0].tolist() == list(range(LABELS + 1))
+    assert sorted(live.best(*rows.row(20), 9)[0].tolist()) == list(range(LABELS + 1))

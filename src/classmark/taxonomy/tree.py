@@ -538,9 +538,18 @@ def taxonomy_of(categories: Iterable[Category]) -> Taxonomy:
             f"category {child.id!r} names the parent {parent!r}, which is not among "
             "the categories: add it or leave the parent empty"
         ) from None
+    return taxonomy_above(number, above)
+
+
+def taxonomy_above(nodes: Iterable[Any], above: list[list[int]]) -> Taxonomy:
+    """A taxonomy of different nodes by the numbers of those above each, the main first.
+
+    >>> taxonomy_above("abc", [[], [0], [1, 0]]).parents("c")
+    ['b', 'a']
+    """
     upper = np.fromiter(chain.from_iterable(above), np.int64)
-    lower = np.repeat(np.arange(len(listed)), np.fromiter(map(len, above), np.int64))
-    return Taxonomy.of_numbers(number, upper, lower)
+    many = np.fromiter(map(len, above), np.int64)
+    return Taxonomy.of_numbers(nodes, upper, np.repeat(np.arange(len(many)), many))
 
 
 def taxonomy_following(before: Taxonomy, changed: Iterable[Category]) -> Taxonomy:

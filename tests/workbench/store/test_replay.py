@@ -3,9 +3,15 @@
 import numpy as np
 import pytest
 
+from classmark.taxonomy.tree import taxonomy_of
 from classmark.workbench.learning.learner import UNDONE, LiveFacts
 from classmark.workbench.project import Project
-from classmark.workbench.store.log import LogReplay, StoredReplay
+from classmark.workbench.store.log import (
+    LogReplay,
+    StoredCategories,
+    StoredReplay,
+    stored_rows,
+)
 from projects import TREE, new_project, parish
 from workbench.acts import Acts
 
@@ -42,6 +48,10 @@ def test_at_any_moment_it_is_as_the_log_replayed(tmp_path, seed):
         for _ in range(25):
             acts.act()
             moments.append(facts_now(store, int(first)))
+        stored, listed = StoredCategories(stored_rows(store)), store.categories()
+        tree, expected = stored.tree(), taxonomy_of(listed)
+        assert (list(tree), tree) == (list(expected), expected)
+        assert list(stored.items()) == [(category.id, category) for category in listed]
         moments.append(LiveFacts("", {}, upto=-1))
         last = moments[-2]
         without = store.undone_since(int(first))

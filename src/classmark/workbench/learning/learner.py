@@ -467,10 +467,9 @@ class LiveLearner:
         parents = {row["parents"] for row in rows.values()}
         self._above = {p for text in parents for p in json.loads(text)}
         self._columns = {key: label for label, key in enumerate(self.ranker.categories)}
-        self.labels = {
-            rows[key]["id"] if key in rows else f"\0{key}": label
-            for key, label in self._columns.items()
-        }
+        ids = {key: row["id"] for key, row in rows.items()}
+        present = (ids.get(key) or f"\0{key}" for key in self._columns)
+        self.labels = dict(zip(present, range(len(self._columns)), strict=True))
         unused = {str(number) for number in self._above - self.facts.used}
         self.ranker.show(
             self._columns[key]

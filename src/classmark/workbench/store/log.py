@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from classmark.formats.records import THRESHOLD, Record
 from classmark.problems import refusal
 from classmark.progress import track
-from classmark.taxonomy.tree import Category
+from classmark.taxonomy.tree import Category, Taxonomy, taxonomy_above, taxonomy_of
 from classmark.workbench.store.schema import damaged
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ BLANK: Row = {
     "guideline": "",
 }  # fmt: skip
 
-PARENTS = 1 + list(BLANK).index("parents")  # in a row as the store has it
+PARENTS, STANDS = (1 + list(BLANK).index(name) for name in ("parents", "stands"))
 CATEGORIES = f"SELECT number, {', '.join(BLANK)} FROM categories"  # noqa: S608 (our own names)
 
 
@@ -113,20 +113,53 @@ def stored_rows(
     return [row for cursor in each for row in cursor]
 
 
-def as_categories(rows: Sequence[tuple[Any, ...]]) -> list[Category]:
-    """The categories that stand; rows : of each the number and the columns of BLANK."""
-    ids = {number: id_ for number, id_, *_ in rows}
-    listed = cache(lambda text: tuple(json.loads(text)))
-    above = cache(lambda text: tuple(ids[p] for p in listed(text) if p in ids))
-    return [
-        Category(
-            id_, label, note, listed(synonyms), above(parents), notation, status,
-            guideline,
+class StoredCategories(Mapping[str, Category]):
+    """The categories that stand, by id and in order of arrival.
+
+    Each is made when it is first looked at. rows : as ``stored_rows`` has them.
+    """
+
+    def __init__(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        ids = {row[0]: row[1] for row in rows}
+        self._rows = {row[1]: row for row in rows if row[STANDS]}
+        self._made: dict[str, Category] = {}
+        listed = self._listed = cache(lambda text: tuple(json.loads(text)))
+        self._above = cache(
+            lambda text: tuple(ids[p] for p in listed(text) if p in ids)
         )
-        for _, id_, label, note, synonyms, parents, notation, status, stands, _,
-            guideline in rows
-        if stands
-    ]  # fmt: skip
+
+    def __getitem__(self, id_: str) -> Category:
+        made = self._made.get(id_)
+        if made is None:
+            _, _, label, note, synonyms, parents, notation, status, _, _, guideline = (
+                self._rows[id_]
+            )
+            made = self._made[id_] = Category(
+                id_, label, note, self._listed(synonyms), self._above(parents),
+                notation, status, guideline,
+            )  # fmt: skip
+        return made
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def tree(self) -> Taxonomy:
+        """The tree of ``taxonomy_of``, without making a category."""
+        place = {id_: at for at, id_ in enumerate(self._rows)}
+        above = cache(lambda text: [place[p] for p in dict.fromkeys(self._above(text))])
+        try:
+            places = [above(row[PARENTS]) for row in self._rows.values()]
+        except KeyError:  # a parent that does not stand
+            return taxonomy_of(self.values())
+        return taxonomy_above(place, places)
+
+
+def as_categories(rows: Sequence[tuple[Any, ...]]) -> list[Category]:
+    """The categories that stand; rows : as ``stored_rows`` has them."""
+    return list(StoredCategories(rows).values())
 
 
 def difference(before: Mapping[int, Row], after: Mapping[int, Row]) -> Changes:

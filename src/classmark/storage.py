@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from threading import Lock
@@ -199,7 +200,20 @@ def _mapped(path: Path) -> Array:
 
 def saved_settings(folder: Path, format_: str, version: int) -> dict[str, Any]:
     """The settings of a saved folder, whose arrays are not looked at."""
-    return dict(_manifest_of(folder, format_, version)["settings"])
+    path = folder / MANIFEST
+    written = path.stat().st_mtime_ns if path.exists() else 0
+    return dict(_settings_of(folder, format_, version, written))
+
+
+@lru_cache(maxsize=8)
+def _settings_of(
+    folder: Path,
+    format_: str,
+    version: int,
+    written: int,  # noqa: ARG001 (read again when the file is another)
+) -> Mapping[str, Any]:
+    settings: Mapping[str, Any] = _manifest_of(folder, format_, version)["settings"]
+    return settings
 
 
 def pack_strings(strings: Sequence[str]) -> tuple[NDArray[np.uint8], Ints]:

@@ -63,17 +63,31 @@ def test_large_files_may_be_compared_with_their_checksums_later(saved, monkeypat
     path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 0xFF]))
     with pytest.raises(DamagedFolder):
         open_folder(saved, FORMAT, 1)
-    with unchecked() as files:
+    with unchecked(saved.parent) as files:
         open_folder(saved, FORMAT, 1)
     assert path in {file.path for file in files}
     with pytest.raises(DamagedFolder, match="checksum"):
         [file.check() for file in files]
     path.write_bytes(whole[:-1])
-    with unchecked(), pytest.raises(DamagedFolder, match="checksum"):
+    with unchecked(saved.parent), pytest.raises(DamagedFolder, match="checksum"):
         open_folder(saved, FORMAT, 1)
     path.write_bytes(whole)
     for file in files:
         file.check()
+
+
+def test_whole_numbers_and_what_is_elsewhere_are_compared_at_once(
+    saved, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("classmark.storage.LARGE", 1)
+    save(tmp_path / "whole", FORMAT, 1, {"place": np.arange(50)}, {})
+    path = tmp_path / "whole" / "place.npy"
+    path.write_bytes(path.read_bytes()[:-1] + b"\xff")
+    with unchecked(tmp_path), pytest.raises(DamagedFolder, match="checksum"):
+        open_folder(tmp_path / "whole", FORMAT, 1)
+    with unchecked(tmp_path / "elsewhere") as files:
+        open_folder(saved, FORMAT, 1)
+    assert files == []
 
 
 @pytest.mark.parametrize("name", ["a.npy", "manifest.json"])

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from threading import Lock
@@ -53,22 +54,29 @@ class Unchecked(NamedTuple):
             raise DamagedFolder(f"{self.path} does not match its checksum: {_REMEDY}")
 
 
-_UNCHECKED: ContextVar[list[Unchecked] | None] = ContextVar("unchecked", default=None)
+class _Later(NamedTuple):
+    """Where large files may be checked later, and which they are."""
+
+    within: Path
+    files: list[Unchecked]
+
+
+_LATER: ContextVar[_Later | None] = ContextVar("later", default=None)
 
 
 @contextmanager
-def unchecked() -> Iterator[list[Unchecked]]:
-    """Inside, large files are opened unread, and listed for whoever is to check them.
+def unchecked(within: Path) -> Iterator[list[Unchecked]]:
+    """Inside, large files of real numbers below a folder are opened unread, and listed.
 
-    Only where what was opened is withdrawn once damage is found, and nothing is learned
-    from it.
+    Whole numbers, by which others are looked up, are checked at once. Only where what
+    was opened is withdrawn once damage is found, and nothing learned from it is kept.
     """
     files: list[Unchecked] = []
-    before = _UNCHECKED.set(files)
+    before = _LATER.set(_Later(within, files))
     try:
         yield files
     finally:
-        _UNCHECKED.reset(before)
+        _LATER.reset(before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,22 +171,49 @@ def open_folder(folder: Path, format_: str, version: int) -> SavedFolder:
             raise DamagedFolder(f"{path} is missing: {_REMEDY}")
         if path.stat().st_size != facts["bytes"]:
             raise DamagedFolder(f"{path} does not match its checksum: {_REMEDY}")
-        file, later = Unchecked(path, facts["crc32"]), _UNCHECKED.get()
-        if later is None or facts["bytes"] < LARGE:
-            file.check()
-        else:
-            later.append(file)
-        with _HEADERS:
-            try:
-                arrays[name] = np.lib.format.open_memmap(path, mode="r")
-            except ValueError as problem:
-                raise DamagedFolder(f"{path} is no plain array: {_REMEDY}") from problem
+        arrays[name] = _opened(Unchecked(path, facts["crc32"]), facts["bytes"])
     return SavedFolder(format_, manifest["version"], arrays, manifest["settings"])
+
+
+def _opened(file: Unchecked, size: int) -> Array:
+    """Map an array, its file compared with the checksum, or listed to be so later."""
+    later = _LATER.get()
+    if later is None or size < LARGE or not file.path.is_relative_to(later.within):
+        file.check()
+        return _mapped(file.path)
+    array = _mapped(file.path)
+    if array.dtype.kind == "f":
+        later.files.append(file)
+    else:
+        file.check()
+    return array
+
+
+def _mapped(path: Path) -> Array:
+    with _HEADERS:
+        try:
+            array: Array = np.lib.format.open_memmap(path, mode="r")
+        except ValueError as problem:
+            raise DamagedFolder(f"{path} is no plain array: {_REMEDY}") from problem
+    return array
 
 
 def saved_settings(folder: Path, format_: str, version: int) -> dict[str, Any]:
     """The settings of a saved folder, whose arrays are not looked at."""
-    return dict(_manifest_of(folder, format_, version)["settings"])
+    path = folder / MANIFEST
+    written = path.stat().st_mtime_ns if path.exists() else 0
+    return dict(_settings_of(folder, format_, version, written))
+
+
+@lru_cache(maxsize=8)
+def _settings_of(
+    folder: Path,
+    format_: str,
+    version: int,
+    written: int,  # noqa: ARG001 (read again when the file is another)
+) -> Mapping[str, Any]:
+    settings: Mapping[str, Any] = _manifest_of(folder, format_, version)["settings"]
+    return settings
 
 
 def pack_strings(strings: Sequence[str]) -> tuple[NDArray[np.uint8], Ints]:

@@ -134,3 +134,20 @@ def test_evidence_is_that_of_the_way_and_of_what_came_since(drawn):
     mean = ranker.live_.moved(*rows.row(at)).mean()
     assert moved > 0
     assert added == pytest.approx(moved - mean)
+
+
+def test_words_that_came_since_are_evidence_too(drawn):
+    rows, labels, trained = drawn
+    ranker = LiveTopDownRanker(1.0).go_on_from(TreeCenter(trained))
+    at = next(a for a in range(50, 90) if trained.is_learned[labels[a][0]])
+    label, (columns, values) = labels[at][0], rows.row(at)
+    more = np.append(columns, [FEATURES + 1]).astype(np.uint32)
+    words = more, np.append(values, np.float32(1.0))
+    ranker.live_.learn(ranker.lesson(words, [label]))
+    X = [np.bincount(*words, FEATURES + 2)]
+    evidence = ranker.evidence(X, label)
+    assert evidence.features[-1] == FEATURES + 1
+    assert evidence.parts[-1] > 0
+    way = trained.evidence([np.bincount(columns, values, FEATURES)], label)
+    moved = ranker.live_.moved(*words)
+    assert evidence.total == pytest.approx(way.total + moved[label] - moved.mean())

@@ -1,5 +1,7 @@
 """Documents learned one by one beside sparse weights that were learned before."""
 
+import time
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
@@ -96,3 +98,35 @@ def test_opened_again_it_goes_on_as_if_never_closed(drawn):
         assert array.tolist() == opened.to_arrays()[name].tolist(), name
     assert live.scores(*rows.row(3)).tolist() == opened.scores(*rows.row(3)).tolist()
     assert opened.n_labels == 7
+
+
+def test_visits_end_when_the_time_is_over_however_long_one_takes(drawn, monkeypatch):
+    rows, labels, center = drawn
+    live = taught(rows, labels[:20], center)
+    visit = live._visit  # noqa: SLF001 (made slow)
+    monkeypatch.setattr(live, "_visit", lambda at: (time.sleep(0.02), visit(at)))
+    assert live.revisit_for(0.01) == 1
+
+
+def test_what_is_remembered_of_the_center_is_what_it_says(drawn):
+    rows, labels, center = drawn
+    live = taught(rows, labels[:12], center)
+    live.revisit(50)
+    for lesson in live.lessons.values():
+        scores = live.fixed(lesson.columns, lesson.values)
+        every = live.center.scores(lesson.columns, lesson.values, live.n_labels, ())
+        asked = np.arange(live.n_labels)[::-1]
+        assert scores.of(asked).tolist() == every.of(asked).tolist()
+        assert scores.of(asked[:2]).tolist() == every.of(asked[:2]).tolist()
+
+
+def test_of_a_new_document_the_center_is_asked_once(drawn, monkeypatch):
+    rows, labels, center = drawn
+    live, asked = taught(rows, labels[:12], center), []
+    ask = SparseCenter.scores
+    monkeypatch.setattr(SparseCenter, "scores", lambda *a: asked.append(1) or ask(*a))
+    live.learn(lesson(rows, 20, [1]))
+    live.best(*rows.row(20), 2)
+    assert len(asked) == 1
+    live.grow(0, live.n_labels + 1)
+    assert sorted(live.best(*rows.row(20), 9)[0].tolist()) == list(range(LABELS + 1))

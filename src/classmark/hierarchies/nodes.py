@@ -397,27 +397,33 @@ class TrainedNodes:
         return tuple(array.view(np.ndarray) for array in self.arrays)
 
     @cached_property
-    def _by_code(self) -> tuple[Array, Ints]:
-        """The codes of all daughters, sorted, and the inner node that has each."""
+    def _by_code(self) -> tuple[Ints, Ints]:
+        """The inner nodes that have each code among their daughters, and the bounds.
+
+        Codes are numbered from that of the root on, the lowest.
+        """
         starts, codes = self.plain[:2]
-        order = np.argsort(codes, kind="stable")
         owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-        return codes[order], owner[order]
+        order = np.argsort(codes, kind="stable")
+        every = np.arange(1 - len(starts), codes.max(initial=-1) + 2)
+        return np.searchsorted(codes[order], every), owner[order]
 
     def mothers(self, code: int) -> list[int]:
         """The inner nodes that have a leaf, or an inner node, among their daughters."""
-        codes, owner = self._by_code
-        low, high = np.searchsorted(codes, [code, code + 1])
-        return list(map(int, owner[low:high]))
+        bounds, owner = self._by_code
+        at = code + len(self.plain[0]) - 1
+        mothers: list[int] = owner[bounds[at] : bounds[at + 1]].tolist()
+        return mothers
 
     def above(self, leaves: Sequence[int]) -> Ints:
         """The inner nodes on all ways to some leaves, parents first."""
         n_inner = len(self.plain[0]) - 1
         waiting, ancestors = list(leaves), set[int]()
         while waiting:
-            fresh = set(self.mothers(waiting.pop())) - ancestors
-            ancestors |= fresh
-            waiting += [at - n_inner for at in fresh]
+            for at in self.mothers(waiting.pop()):
+                if at not in ancestors:
+                    ancestors.add(at)
+                    waiting.append(at - n_inner)
         return np.array(sorted(ancestors), np.int64)
 
     def piece(self, at: int) -> NodeWeights:

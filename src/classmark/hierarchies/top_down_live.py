@@ -10,7 +10,7 @@ import numpy as np
 from classmark.arrays import Array, Bools, Floats, Ints, Rows, rows_from
 from classmark.estimator import parameters
 from classmark.hierarchies.kernels import leaves_before
-from classmark.hierarchies.top_down import TopDownRanker
+from classmark.hierarchies.top_down import TopDownRanker, path_parts
 from classmark.rankers.linear import Evidence, Standing
 from classmark.rankers.online import RankerBeside
 from classmark.solvers.preference_beside import Merges
@@ -123,6 +123,16 @@ class LiveTopDownRanker(RankerBeside):
         """How many categories are not hidden."""
         return int(self.live_.n_labels - len(self.live_.retired))
 
+    @property
+    def ranks_any(self) -> bool:
+        """Whether some category that has documents is not hidden."""
+        live = self.live_
+        if len(live.retired) < live.center.ranker.is_learned.sum():
+            return True
+        first = live.learned.first
+        is_shown = (self._numbers(first) >= 0).any()
+        return bool(is_shown) or not live.retired.issuperset(first.tolist())
+
     def best(self, X: Any, k: int) -> list[tuple[int, float]]:
         """The best categories of the one row of ``X``, and their scores: exactly."""
         labels, scores = self.live_.best(*rows_from(X).row(0), k)
@@ -159,17 +169,20 @@ class LiveTopDownRanker(RankerBeside):
 
     def evidence(self, X: Any, category: int) -> Evidence:
         """Each feature's part in the decisions on the way, and in what came since."""
-        rows, live = rows_from(X), self.live_
-        columns, values = rows.row(0)
+        live = self.live_
+        columns, values = rows_from(X).row(0)
         weights = live.W[columns.astype(np.int64)]
         lead = weights[:, [category]].toarray() - weights.mean(axis=1)
         parts = np.ravel(lead) * values
         sources = np.array([a for a, b in live.joined if b == category] + [category])
         sources = sources[live.center.knows(sources)]
         if len(sources):
-            ranker = live.center.ranker
-            leaves = ranker.leaves_[sources]
-            scores = ranker.classifier_.leaf_scores((columns, values), leaves)
-            best = int(sources[scores.argmax()])
-            parts = parts + ranker.evidence(rows, best).parts
+            model = live.center.ranker.classifier_
+            leaves = live.center.ranker.leaves_[sources]
+            best = leaves[0]
+            if len(leaves) > 1:
+                best = leaves[model.leaf_scores((columns, values), leaves).argmax()]
+            way = (model.trained_, columns, values, int(best), model.scale_)
+            remembered = live.fixed(columns, values)
+            parts = parts + remembered.once(("way", best), lambda: path_parts(*way))
         return Evidence(columns.astype(np.int64), np.asarray(parts, np.float64))

@@ -116,6 +116,11 @@ class LinearRanker(RankingClassifier, ABC):
     descends: ClassVar[bool] = False
 
     @property
+    def ranks_any(self) -> bool:
+        """Whether some category is not hidden, and has a score."""
+        return True
+
+    @property
     def takes_thresholds(self) -> bool:
         """Whether the graphs may compare labels with the threshold."""
         return False
@@ -279,6 +284,11 @@ class LiveRanker(LinearRanker):
     def revisit(self, count: int | None = None) -> int:
         """Visit documents again: ``count``, or as set; return how many visits."""
 
+    @property
+    def ranks_any(self) -> bool:
+        """Whether some category is not hidden."""
+        return self.live_ is None or len(self.live_.retired) < self.live_.n_labels
+
     def _live_scores(self, X: Any) -> Floats:
         """Scores by what is live; those of hidden categories are −inf."""
         rows, live = rows_from(X), self.live_
@@ -300,6 +310,11 @@ class FixedRanker(LinearRanker):
         self, weights: Floats, hidden: Sequence[int], limits: Floats | None = None
     ) -> None:
         self.weights_, self.hidden, self._limits = weights, hidden, limits
+
+    @property
+    def ranks_any(self) -> bool:
+        """Whether some category is not hidden."""
+        return bool(len(self.hidden) < self.weights_.shape[1])
 
     @property
     def limits(self) -> Floats | None:

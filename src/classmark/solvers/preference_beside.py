@@ -7,8 +7,8 @@ What was learned before stays as it is, in its file: weights of very many labels
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,13 @@ from numpy.typing import NDArray
 from classmark.arrays import Array, Bools, Csr, Floats, Ints, ranges, rows_in
 from classmark.solvers.live_documents import Lesson
 from classmark.solvers.online import packed
-from classmark.solvers.preference_live import AT_ONCE, turns
+from classmark.solvers.preference_live import turns
 
 STEPS = 16  # on a group at a visit
 LEAST = 1e-9  # a violation that is none
+SEEN = 2 * STEPS  # best labels of the center that are looked at, at least
+REMEMBERED = 1000  # documents, the last, whose scores by the center are remembered
+T = TypeVar("T")
 Merges = Sequence[tuple[int, int]]  # the first label is read as the second
 
 
@@ -75,6 +78,55 @@ class EveryScore(NamedTuple):
     def of(self, labels: Ints) -> Floats:
         """Those of some labels."""
         return self.scores[labels]
+
+
+class RememberedScores:
+    """Scores of one document, each computed once: the center never changes.
+
+    compute : makes them.
+    """
+
+    def __init__(self, compute: Callable[[], FixedScores]) -> None:
+        self._compute = compute
+        self._source: FixedScores | None = None
+        self._once: dict[Any, Any] = {}
+        self._labels, self._scores = np.empty(0, np.int64), np.empty(0)
+
+    def once(self, of: Hashable, compute: Callable[[], T]) -> T:
+        """What follows from the center and the document alone, by its name."""
+        if of not in self._once:
+            self._once[of] = compute()
+        result: T = self._once[of]
+        return result
+
+    @property
+    def source(self) -> FixedScores:
+        """What computes them."""
+        if self._source is None:
+            self._source = self._compute()
+        return self._source
+
+    def release(self) -> None:
+        """Give up what computes them: it may have computed those of all labels."""
+        self._source = None
+
+    def every(self) -> Floats:
+        """Of all labels; these are not remembered, because they are many."""
+        return self.source.every()
+
+    def best(self, k: int) -> tuple[Ints, float]:
+        """The labels of the k highest scores, and what no other label's is above."""
+        return self.once(k, lambda: self.source.best(k))
+
+    def of(self, labels: Ints) -> Floats:
+        """Of some labels."""
+        new = np.setdiff1d(labels, self._labels)
+        if len(new):
+            every = np.append(self._labels, new)
+            scores = np.append(self._scores, self.source.of(new))
+            order = np.argsort(every)
+            self._labels, self._scores = every[order], scores[order]
+        return self._scores[np.searchsorted(self._labels, labels)]
 
 
 class SparseCenter(NamedTuple):
@@ -174,6 +226,8 @@ class LiveDualBeside:
         self.lessons: dict[int, Lesson] = {}
         self.duals: dict[int, dict[int, dict[int, float]]] = {}  # by label, by rival
         self._tables: dict[int, Floats] = {}  # of each document, as ``_parts`` has it
+        self._remembered: dict[tuple[bytes, bytes], RememberedScores] = {}
+        self._latest: RememberedScores | None = None
         self._learned: LearnedParts | None = None
         self._weights: tuple[LearnedParts, Csr] | None = None
         self.hide(())
@@ -184,7 +238,7 @@ class LiveDualBeside:
 
     def scores(self, columns: NDArray[np.uint32], values: Any) -> Floats:
         """Scores of one document, (labels,); words never seen add nothing."""
-        scores = self._fixed(columns, values).every() + self.moved(columns, values)
+        scores = self.fixed(columns, values).every() + self.moved(columns, values)
         first = self.learned.first
         scores[first] = self._start(scores[first], first, self.moved(columns, values))
         return scores
@@ -194,8 +248,8 @@ class LiveDualBeside:
 
         No score is computed of labels that cannot be among them.
         """
-        fixed, moved = self._fixed(columns, values), self.moved(columns, values)
-        first, size = self.learned.first, k
+        fixed, moved = self.fixed(columns, values), self.moved(columns, values)
+        first, size = self.learned.first, max(k, SEEN)
         while True:
             labels, bound = fixed.best(size)
             labels = self._shown(np.union1d(labels, first))
@@ -213,7 +267,7 @@ class LiveDualBeside:
 
     def of(self, columns: Array, values: Array, labels: Ints) -> Floats:
         """Scores of some labels for one document; −inf for those hidden."""
-        fixed, moved = self._fixed(columns, values), self.moved(columns, values)
+        fixed, moved = self.fixed(columns, values), self.moved(columns, values)
         scores = self._sum(fixed, moved, labels)
         scores[self._hidden[labels]] = -np.inf
         return scores
@@ -231,8 +285,20 @@ class LiveDualBeside:
         part = learned.part * dots[learned.document]
         return np.bincount(learned.label, part, self.n_labels)  # type: ignore[return-value]
 
-    def _fixed(self, columns: Array, values: Array) -> FixedScores:
-        return self.center.scores(columns, values, self.n_labels, self.joined)
+    def fixed(self, columns: Array, values: Array) -> RememberedScores:
+        """The scores of one document by what was learned before."""
+        words = columns.tobytes(), values.tobytes()
+        scores = self._remembered.pop(words, None)
+        if scores is None:
+            scores = RememberedScores(
+                lambda: self.center.scores(columns, values, self.n_labels, self.joined)
+            )
+        if self._latest is not None and self._latest is not scores:
+            self._latest.release()
+        self._remembered[words] = self._latest = scores
+        if len(self._remembered) > REMEMBERED:
+            del self._remembered[next(iter(self._remembered))]
+        return scores
 
     def _sum(self, fixed: FixedScores, moved: Floats, labels: Ints) -> Floats:
         """The scores of some labels."""
@@ -346,7 +412,7 @@ class LiveDualBeside:
         """Visit kept documents again until the time is over; return how many visits."""
         end, count = time.perf_counter() + seconds, 0
         while len(self) and time.perf_counter() < end:
-            count += self.revisit(min(AT_ONCE, len(self)))
+            count += self.revisit(1)
         return count
 
     def reserve(self) -> None:
@@ -355,7 +421,8 @@ class LiveDualBeside:
     def grow(self, features: int, labels: int) -> None:
         """Have at least so many features and labels; new ones have no weight."""
         self.n_features = max(self.n_features, features)
-        self.n_labels = max(self.n_labels, labels)
+        if labels > self.n_labels:
+            self.n_labels, self._remembered = labels, {}
         if self.n_labels > len(self._hidden):
             self.hide(self.retired)
 
@@ -380,7 +447,7 @@ class LiveDualBeside:
             for winner, own in merged.items():
                 own.pop(winner, None)
             self.duals[handle] = {winner: own for winner, own in merged.items() if own}
-        self._learned, self._tables = None, {}
+        self._learned, self._tables, self._remembered = None, {}, {}
         self.hide(self.retired | {label})
 
     def move(self, handles: Iterable[int], label: int, to: int) -> None:
@@ -395,7 +462,7 @@ class LiveDualBeside:
         if not square:
             return
         levels = dict(zip(lesson.labels.tolist(), lesson.levels.tolist(), strict=True))
-        labels, scores = self._compared(lesson, groups, square)
+        labels, scores = self._compared(handle, square)
         places = {label: place for place, label in enumerate(labels.tolist())}
         for label, level in levels.items():
             if level <= 0 or label in self.retired:
@@ -412,20 +479,19 @@ class LiveDualBeside:
         self._tables.pop(handle, None)
         self._learned = None
 
-    def _compared(
-        self, lesson: Lesson, groups: Mapping[int, Iterable[int]], square: float
-    ) -> tuple[Ints, Floats]:
+    def _compared(self, handle: int, square: float) -> tuple[Ints, Floats]:
         """The labels that a visit may compare or move, increasing, and their scores.
 
         Steps go to the highest rival; each lowers one label. So behind ``STEPS`` labels
         that no document has moved, which come in the center's order, none is reached.
         """
-        columns, values = lesson.columns, lesson.values
-        fixed, moved = self._fixed(columns, values), self.moved(columns, values)
+        lesson, groups = self.lessons[handle], self.duals[handle]
+        words = lesson.columns, lesson.values
+        fixed, moved = self.fixed(*words), self.moved(*words)
         own = np.union1d(
             lesson.labels, [s for rivals in groups.values() for s in rivals]
         )
-        own, size = own.astype(np.int64), 2 * STEPS
+        own, size = own.astype(np.int64), SEEN
         while True:
             best, bound = fixed.best(size)
             free = self._shown(np.setdiff1d(best, own))

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
@@ -542,19 +543,32 @@ def taxonomy_of(categories: Iterable[Category]) -> Taxonomy:
                 "category %(id)r is there twice: keep one of them", id=category.id
             )
         number[category.id] = at
-    pairs: dict[tuple[int, int], None] = {}
-    for at, category in enumerate(listed):
-        for parent in category.parents:
-            if parent not in number:
-                raise refusal(
-                    "category %(id)r names the parent %(parent)r, which is not among "
-                    "the categories: add it or leave the parent empty",
-                    id=category.id,
-                    parent=parent,
-                )
-            pairs[number[parent], at] = None
-    upper, lower = np.array(list(pairs), np.int64).reshape(-1, 2).T
-    return Taxonomy.of_numbers(number, upper, lower)
+    numbers = cache(lambda parents: [number[each] for each in dict.fromkeys(parents)])
+    try:
+        above = [numbers(tuple(category.parents)) for category in listed]
+    except KeyError as problem:
+        (parent,) = problem.args
+        child = next(c for c in listed if parent in c.parents)
+        raise refusal(
+            "category %(id)r names the parent %(parent)r, which is not among the "
+            "categories: add it or leave the parent empty",
+            id=child.id,
+            parent=parent,
+        ) from None
+    return taxonomy_above(number, above)
+
+
+def taxonomy_above(
+    nodes: Iterable[Any] | dict[Any, int], above: list[list[int]]
+) -> Taxonomy:
+    """A taxonomy of different nodes by the numbers of those above each, the main first.
+
+    >>> taxonomy_above("abc", [[], [0], [1, 0]]).parents("c")
+    ['b', 'a']
+    """
+    upper = np.fromiter(chain.from_iterable(above), np.int64)
+    many = np.fromiter(map(len, above), np.int64)
+    return Taxonomy.of_numbers(nodes, upper, np.repeat(np.arange(len(many)), many))
 
 
 def taxonomy_following(before: Taxonomy, changed: Iterable[Category]) -> Taxonomy:

@@ -99,13 +99,21 @@ class Project:
         """The ranker that has learned every decision, or the one trained last.
 
         Its categories have their ids of today; merged ones are one, and retired ones
-        are not ranked. None where nothing was learned yet.
+        are not ranked. None where nothing was learned yet, or nothing is left to rank.
         """
         return self.once(_model)
 
     def require_model(self) -> TextRanker:
-        """As ``model``; an error with its remedy where nothing was learned yet."""
+        """As ``model``; an error with its remedy where there is nothing to rank by."""
+        from classmark.workbench.learning.models import has_learned
+
         model = self.model()
+        if model is None and has_learned(self):
+            raise refusal(
+                "every category that the model knows is retired: undo that, or label "
+                "documents with others and %(remedy)s",
+                remedy=worded("run classmark train"),
+            )
         if model is None:
             raise refusal(
                 "%(folder)s has no model yet: decide on a document, or import "

@@ -2,6 +2,8 @@
 
 import pytest
 
+from classmark.corpus.documents import Document
+from classmark.formats.records import Record
 from classmark.taxonomy.tree import Category
 from classmark.workbench.categories.edit import add
 from classmark.workbench.deciding.decide import Decision, decide
@@ -82,3 +84,12 @@ def test_a_new_category_is_usable_at_once(project):
     text = project.store.document("new-0").text
     say(project, "new-0", "wasps")
     assert "wasps" in [one.category for one in suggest(project, text, 3)]
+
+
+def test_new_words_are_learned_and_shown_as_reasons(project):
+    text = "ortolans and zebras among honey and a hive"
+    project.store.put_documents([Record(Document("odd", {"text": text}))])
+    say(project, "odd", "birds")
+    (first,) = suggest(project, "ortolans and zebras", 1)
+    assert first.category == "birds"
+    assert set(first.favour) == {"ortolans", "zebras"}

@@ -407,6 +407,7 @@ class Queues:
 
 LOOKED_AT = 2000  # documents, at most
 AT_ONCE = 16
+SHORT = 0.05  # seconds of one look, while which nobody else may ask the ranker
 REST = 3.0  # times as long as was worked
 
 
@@ -441,18 +442,21 @@ class Guesses:
         best = {i: guess for i, guess in self.best.items() if i in listed}
         rows = {i: row for i, row in self._rows.items() if i in listed}
         self.best, self._rows, self._orders = best, rows, {}
-        for at in range(0, len(ids), AT_ONCE):
+        at, size = 0, AT_ONCE
+        while at < len(ids):
             started = time.perf_counter()
             model = desk.model()
             if model is None:
                 return
-            block = sorted(ids[at : at + AT_ONCE])
+            block = sorted(ids[at : at + size])
             documents = [desk.store.document(id_) for id_ in block]
             X, guesses = best_guesses(desk, model, documents)
             best = self.best | {g.document: g for g in guesses if g is not None}
             rows = self._rows | {d.id: take(X, [n]) for n, d in enumerate(documents)}
             self.best, self._rows, self._orders = best, rows, {}
-            if not go_on(REST * (time.perf_counter() - started)):
+            seconds = time.perf_counter() - started
+            at, size = at + size, min(AT_ONCE, max(1, int(size * SHORT / seconds)))
+            if not go_on(REST * seconds):
                 return
 
     def _similar(self, like: str | None) -> list[str]:

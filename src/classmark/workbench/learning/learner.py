@@ -46,7 +46,7 @@ from classmark.workbench.learning.models import (
     vectors_of_saved,
 )
 from classmark.workbench.results import Learned
-from classmark.workbench.store.log import LogReplay
+from classmark.workbench.store.log import LogReplay, StoredReplay
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -191,7 +191,7 @@ class LiveLearner:
         beside = beside or ranker_beside(project, saved)
         ranker, described = LiveTextRanker.from_arrays(saved, vectors, beside)
         facts = LiveFacts.from_json(described, folder)
-        moment = LogReplay(project.store.log(), facts.upto, facts.skips, by_number=True)
+        moment = StoredReplay(project.store, facts.upto, facts.skips)
         return cls(project, ranker, moment, facts)
 
     @property
@@ -410,8 +410,7 @@ class LiveLearner:
             first = spoken - self.facts.used
             self.facts.used |= first
             self._layers = None
-            if first & self._above:
-                self._show()
+            self._show_also(first & self._above)
         text, taught, changed = self.project.text_of(record), None, False
         if not is_apart:
             taught = self._lesson(record)
@@ -455,27 +454,35 @@ class LiveLearner:
 
     def _know_categories(self) -> None:
         """Have a label for every category there ever was, and show those in use."""
-        new = sorted(self.moment.rows.keys() - set(self.numbers))
+        known = set(self.ranker.categories)
+        new = sorted(n for n in self.moment.rows if str(n) not in known)
         self.ranker.add([str(number) for number in new])
         self._show()
 
     def _show(self) -> None:
         """Rank the active leaves, and what documents were ever put in."""
-        rows = {n: row for n, row in self.moment.rows.items() if row["stands"]}
+        every = self.moment.rows
+        rows = {name: every[number] for number, name in self.moment.names.items()}
         self._layers = None
         parents = {row["parents"] for row in rows.values()}
         self._above = {p for text in parents for p in json.loads(text)}
         self._columns = {key: label for label, key in enumerate(self.ranker.categories)}
-        self.labels = {
-            rows[int(key)]["id"] if int(key) in rows else f"\0{key}": label
-            for key, label in self._columns.items()
-        }
+        ids = {key: row["id"] for key, row in rows.items()}
+        present = (ids.get(key) or f"\0{key}" for key in self._columns)
+        self.labels = dict(zip(present, range(len(self._columns)), strict=True))
+        unused = {str(number) for number in self._above - self.facts.used}
         self.ranker.show(
-            self._columns[str(number)]
-            for number, row in rows.items()
-            if row["status"] == ACTIVE
-            and (number not in self._above or number in self.facts.used)
+            self._columns[key]
+            for key, row in rows.items()
+            if row["status"] == ACTIVE and key not in unused
         )
+
+    def _show_also(self, inner: set[int]) -> None:
+        """Rank these inner categories, too, which a document was put in just now."""
+        rows, dual = self.moment.rows, self.ranker.dual
+        active = {n for n in inner if rows[n]["stands"] and rows[n]["status"] == ACTIVE}
+        if active:
+            dual.hide(dual.retired - {self._label(number) for number in active})
 
     def _label(self, number: int) -> int:
         return self._columns[str(number)]
@@ -529,7 +536,8 @@ def from_nothing(project: Project) -> LiveLearner | None:
     live = LiveTextRanker(vectorizer, ranker)
     facts = LiveFacts("", settings_from_nothing(project))
     facts.meaning = project.settings.meaning.remembered.get("meaning", {})
-    return LiveLearner(project, live, LogReplay(by_number=True), facts)
+    moment = StoredReplay(project.store, skip=facts.skips)
+    return LiveLearner(project, live, moment, facts)
 
 
 def from_model(
@@ -555,8 +563,7 @@ def from_model(
     live.categories[:] = [str(number[name]) for name in live.categories]
     facts = LiveFacts(base, asdict(fitted.settings), moment.upto, set(without))
     facts.used, facts.meaning = used, fitted.meaning.remembered.get("meaning", {})
-    log = project.store.log()
-    by_number = LogReplay(log, moment.upto, facts.skips, by_number=True)
+    by_number = StoredReplay(project.store, moment.upto, facts.skips)
     trained = set(live.categories)
     learner = LiveLearner(project, live, by_number, facts)
     learner.complete(trained)

@@ -15,6 +15,7 @@ from classmark.language import _, joined
 from classmark.problems import DamagedFolder, Mistake, worded
 from classmark.rankers.linear import Standing
 from classmark.rankers.live_text_ranker import load_kernels
+from classmark.rankers.online import RankerBeside
 from classmark.rankers.text_ranker import Suggestion, TextRanker
 from classmark.storage import Unchecked, unchecked
 from classmark.validation import byte_size
@@ -94,9 +95,9 @@ class Service:
     project : an open project of its own;  writing : makes a short transaction of it,
     where others write beside it;  base : the trained model in service;  learner : None
     where nothing is learned before the next training. Only one thread calls ``open``,
-    ``learn`` and ``save``. Beside others, large files of a model that only ranks are
-    compared with their checksums after it is in service (``checked``); damage withdraws
-    it.
+    ``learn`` and ``save``. Beside others, large files of the trained model are compared
+    with their checksums after it is in service (``checked``): until then nothing that
+    is learned beside it is saved, and damage withdraws both.
     """
 
     def __init__(self, project: Project, writing: Writing | None = None) -> None:
@@ -105,18 +106,24 @@ class Service:
         self.learner: LiveLearner | None = None
         self._model: TextRanker | None = None
         self.checked: set[Unchecked] = set()
+        self._files: list[Unchecked] = []  # of the trained model, to be checked
+        self._begun: set[Unchecked] = set()
         self._damaged: dict[Unchecked, str] = {}
-        self._damage = ""
         self.saved = -1
         self._saved_at = -SAVED_EVERY
         self._live: Path | None = None
 
     @property
     def model(self) -> TextRanker | None:
-        """What is asked now; None: nothing learned yet. A damaged one is refused."""
+        """What is asked now; None: nothing to rank by. A damaged one is refused."""
         if self._damage:
             raise DamagedFolder(self._damage)
         return self._model
+
+    @property
+    def _damage(self) -> str:
+        """What is wrong with a file of the trained model, as far as they are read."""
+        return next(filter(None, map(self._damaged.get, self._files)), "")
 
     @property
     def upto(self) -> int:
@@ -127,7 +134,8 @@ class Service:
         """Open what is in service now."""
         self.base = base_of(self.project)
         self._live = self.project.lives.current()
-        self.learner = learner = open_learner(self.project)
+        with self._checked_later() as self._files:
+            self.learner = learner = open_learner(self.project)
         if learner is not None and self._writing is not None:
             learner.writing, learner.checkpoints = self._writing, []
             if self._is_too_much(learner):
@@ -137,11 +145,13 @@ class Service:
 
     def warm(self) -> None:
         """Load what learns and ranks, so that nobody has to wait for it later."""
-        load_kernels()
-        if self.learner is not None and self.learner.has_learned:
-            with self.learner.lock:
-                self.learner.ranker.dual.reserve()
-                self.learner.ranker.ranker.show_stream()
+        learner = self.learner
+        if learner is None or not isinstance(learner.ranker.ranker, RankerBeside):
+            load_kernels()
+        if learner is not None and learner.has_learned:
+            with learner.lock:
+                learner.ranker.dual.reserve()
+                learner.ranker.ranker.show_stream()
         if self.model is not None:
             self.model.suggest("", 1)  # blank: no source of vectors is asked
 
@@ -172,29 +182,29 @@ class Service:
     def _show(self) -> None:
         """Let the learner be asked, once it has learned something."""
         model, learner = self._model, self.learner
-        files: list[Unchecked] = []
         if learner is None:
-            self._model, files = self._trained()
-        elif not learner.has_learned:
+            with self._checked_later() as self._files:
+                self._model = trained_model(self.project)
+        elif not (learner.has_learned and learner.ranker.ranker.ranks_any):
             self._model = None
         elif isinstance(model, SharedTextRanker) and model.learner is learner:
             model.settle()
         else:
             self._model = SharedTextRanker(learner)
-        self._damage = next(filter(None, map(self._damaged.get, files)), "")
-        if to_check := [file for file in files if file not in self.checked]:
-            Thread(
-                target=self._check, args=(self._model, to_check), daemon=True
-            ).start()
+        if to_check := [f for f in self._files if f not in self._begun]:
+            self._begun.update(to_check)
+            Thread(target=self._check, args=(to_check,), daemon=True).start()
 
-    def _trained(self) -> tuple[TextRanker | None, list[Unchecked]]:
-        """The model last trained; beside others, the files that are checked soon."""
+    @contextmanager
+    def _checked_later(self) -> Iterator[list[Unchecked]]:
+        """Inside, beside others, large files of a model are opened unchecked."""
         if self._writing is None:
-            return trained_model(self.project), []
-        with unchecked() as files:
-            return trained_model(self.project), files
+            yield []
+            return
+        with unchecked(self.project.models.folder) as files:
+            yield files
 
-    def _check(self, model: TextRanker | None, files: list[Unchecked]) -> None:
+    def _check(self, files: list[Unchecked]) -> None:
         """Compare files with their checksums; damage withdraws the model, told once."""
         for file in files:
             try:
@@ -204,8 +214,6 @@ class Service:
             except (DamagedFolder, OSError) as problem:
                 LOG.warning("the model is withdrawn: %s", problem)
                 self._damaged[file] = str(problem)
-                if self._model is model:
-                    self._damage = str(problem)
                 return
             self.checked.add(file)
 
@@ -221,7 +229,7 @@ class Service:
         the same after it. Who could not wait, and is overtaken, begins anew.
         """
         learned = None
-        while learned is None and self.learner is not None:
+        while learned is None and self.learner is not None and not self._damage:
             with self.project.store.engine.learning():
                 try:
                     learned = self.learner.catch_up()
@@ -242,8 +250,9 @@ class Service:
         return learned
 
     def save(self) -> None:
-        """Keep what was learned for the next process."""
-        if self.learner is not None and self.upto > self.saved:
+        """Keep what was learned for the next process, from a model that is whole."""
+        is_whole = self.checked.issuperset(self._files)
+        if self.learner is not None and self.upto > self.saved and is_whole:
             if self.learner.has_learned or self.project.lives.current() is not None:
                 self.learner.save()
             self.saved, self._saved_at = self.upto, time.monotonic()

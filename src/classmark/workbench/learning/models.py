@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from classmark.arrays import Bools, Floats, Ints, Rows
-from classmark.problems import refusal, worded
+from classmark.problems import refusal
 from classmark.rankers.linear import Evidence, LinearRanker, Standing
 from classmark.rankers.live_text_ranker import (
     LIVE_FORMAT,
@@ -410,8 +410,18 @@ class PresentRanker(LinearRanker):
         return max(filter(None, matched), key=lambda name: name[1], default=None)
 
 
-def as_of_now(project: Project, model: TextRanker) -> TextRanker:
-    """The model with the present ids of its categories; retired ones are left out."""
+def has_learned(project: Project) -> bool:
+    """Whether a model was trained, or decisions were learned without one."""
+    folder = saved_live(project)
+    lone = folder is not None and live_facts(folder).get("has_learned", False)
+    return bool(base_of(project)) or lone
+
+
+def as_of_now(project: Project, model: TextRanker) -> TextRanker | None:
+    """The model with the present ids of its categories; retired ones are left out.
+
+    None where all of them are.
+    """
     now = _present_id(project)
     active = "SELECT id FROM categories WHERE stands = 1 AND status = ?"
     active_ids = {id_ for (id_,) in project.store.run(active, (ACTIVE,))}
@@ -422,11 +432,7 @@ def as_of_now(project: Project, model: TextRanker) -> TextRanker:
     if list(columns) == model.categories:
         return model
     if not columns:
-        raise refusal(
-            "every category that the model knows is retired: undo that, or label "
-            "documents with others and %(remedy)s",
-            remedy=worded("run classmark train"),
-        )
+        return None
     ranker = PresentRanker(model.ranker, list(columns.values()))
     present = type(model)(model.vectorizer, ranker, list(columns))
     if model.calibrator is not None:
@@ -435,7 +441,10 @@ def as_of_now(project: Project, model: TextRanker) -> TextRanker:
 
 
 def trained_model(project: Project) -> TextRanker | None:
-    """The model last trained, in the categories of today; None before the first."""
+    """The model last trained, in the categories of today.
+
+    None before the first, and where all its categories are retired.
+    """
     folder = project.models.current()
     if folder is None:
         return None
@@ -443,7 +452,9 @@ def trained_model(project: Project) -> TextRanker | None:
 
 
 def open_to_rank(project: Project) -> TextRanker | None:
-    """What the live ranker as it was saved ranks by; None: it is to learn first.
+    """What the live ranker as it was saved ranks by.
+
+    None: it is to learn first, or has no category to rank.
 
     One that was saved before it said whether it has learned anything is opened to
     learn, as ever.
@@ -458,6 +469,8 @@ def open_to_rank(project: Project) -> TextRanker | None:
         meaning = vectors_of_saved(project, facts)
         beside = ranker_beside(project, open_folder(folder, LIVE_FORMAT, VERSION))
         model = LiveTextRanker.open_to_rank(folder, meaning, beside)
+        if not model.ranker.ranks_any:
+            return None
         rows = store.category_rows()
     names = {str(number): row["id"] for number, row in rows.items() if row["stands"]}
     model.categories = [names.get(key, f"\0{key}") for key in model.categories]

@@ -122,7 +122,7 @@ def rebuild(project: Project) -> Table:
     row = {
         "acts": after.moment.acts,
         "documents": len(after.ranker.handles),
-        "categories": len(after.moment.categories()),
+        "categories": len(after.moment.names),
         "difference": difference,
     }
     return Table("Rebuilt from the log", [row], note)

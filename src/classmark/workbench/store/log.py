@@ -9,7 +9,7 @@ from __future__ import annotations
 import getpass
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from classmark.formats.records import THRESHOLD, Record
 from classmark.problems import refusal
 from classmark.progress import track
-from classmark.taxonomy.tree import Category
+from classmark.taxonomy.tree import Category, Taxonomy, taxonomy_above, taxonomy_of
 from classmark.workbench.store.schema import damaged
 
 if TYPE_CHECKING:
@@ -43,6 +43,9 @@ BLANK: Row = {
     "notation": "", "status": "active", "stands": 0, "joined": None,
     "guideline": "",
 }  # fmt: skip
+
+PARENTS, STANDS = (1 + list(BLANK).index(name) for name in ("parents", "stands"))
+CATEGORIES = f"SELECT number, {', '.join(BLANK)} FROM categories"  # noqa: S608 (our own names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,18 +103,63 @@ def as_row(category: Category, number: Mapping[str, int]) -> Row:
     }
 
 
-def as_categories(rows: Mapping[int, Row]) -> list[Category]:
-    """The categories that stand, in order of arrival."""
-    listed = cache(lambda text: tuple(json.loads(text)))
-    return [
-        Category(
-            synonyms=listed(row["synonyms"]),
-            parents=tuple(rows[p]["id"] for p in listed(row["parents"]) if p in rows),
-            **{column: row[column] for column in PLAIN},
+def stored_rows(
+    store: Store, numbers: Iterable[int] | None = None
+) -> list[tuple[Any, ...]]:
+    """The numbers of all categories, or some, and the columns of BLANK, by number."""
+    if numbers is None:
+        return list(store.run(f"{CATEGORIES} ORDER BY number"))
+    each = (store.run(f"{CATEGORIES} WHERE number = ?", (n,)) for n in numbers)
+    return [row for cursor in each for row in cursor]
+
+
+class StoredCategories(Mapping[str, Category]):
+    """The categories that stand, by id and in order of arrival.
+
+    Each is made when it is first looked at. rows : as ``stored_rows`` has them.
+    """
+
+    def __init__(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        ids = {row[0]: row[1] for row in rows}
+        self._rows = {row[1]: row for row in rows if row[STANDS]}
+        self._made: dict[str, Category] = {}
+        listed = self._listed = cache(lambda text: tuple(json.loads(text)))
+        self._above = cache(
+            lambda text: tuple(ids[p] for p in listed(text) if p in ids)
         )
-        for row in rows.values()
-        if row["stands"]
-    ]
+
+    def __getitem__(self, id_: str) -> Category:
+        made = self._made.get(id_)
+        if made is None:
+            _, _, label, note, synonyms, parents, notation, status, _, _, guideline = (
+                self._rows[id_]
+            )
+            made = self._made[id_] = Category(
+                id_, label, note, self._listed(synonyms), self._above(parents),
+                notation, status, guideline,
+            )  # fmt: skip
+        return made
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def tree(self) -> Taxonomy:
+        """The tree of ``taxonomy_of``, without making a category."""
+        place = {id_: at for at, id_ in enumerate(self._rows)}
+        above = cache(lambda text: [place[p] for p in dict.fromkeys(self._above(text))])
+        try:
+            places = [above(row[PARENTS]) for row in self._rows.values()]
+        except KeyError:  # a parent that does not stand
+            return taxonomy_of(self.values())
+        return taxonomy_above(place, places)
+
+
+def as_categories(rows: Sequence[tuple[Any, ...]]) -> list[Category]:
+    """The categories that stand; rows : as ``stored_rows`` has them."""
+    return list(StoredCategories(rows).values())
 
 
 def difference(before: Mapping[int, Row], after: Mapping[int, Row]) -> Changes:
@@ -273,9 +321,21 @@ class LogReplay:
                 self._undone ^= {seq}
                 seq = self._undoes.get(seq)
         elif entry.document is not None:
-            self._entries.setdefault(entry.document, []).append(entry)
-            for category in filter(None, entry.numbers):
-                self._naming.setdefault(category, []).append(entry)
+            self._note(entry)
+
+    def _note(self, entry: LogEntry) -> None:
+        """Have an act on a document at hand."""
+        self._entries.setdefault(str(entry.document), []).append(entry)
+        for category in filter(None, entry.numbers):
+            self._naming.setdefault(category, []).append(entry)
+
+    def _on(self, document: str) -> Iterable[LogEntry]:
+        """The acts on a document, in order."""
+        return self._entries.get(document, ())
+
+    def _naming_acts(self, number: int) -> Iterable[LogEntry]:
+        """The acts on documents that name a category, in order."""
+        return self._naming.get(number, ())
 
     def holds(self, seq: int) -> bool:
         """Whether an act is not undone."""
@@ -283,12 +343,13 @@ class LogReplay:
 
     def naming(self, number: int) -> dict[str, None]:
         """The documents of which an act that holds names a category."""
-        entries = self._naming.get(number, ())
+        entries = self._naming_acts(number)
         return {str(e.document): None for e in entries if self.holds(e.seq)}
 
     def categories(self) -> list[Category]:
         """The categories that stand, in order of arrival."""
-        return as_categories(dict(sorted(self.rows.items())))
+        rows = sorted(self.rows.items())
+        return as_categories([(n, *(row[name] for name in BLANK)) for n, row in rows])
 
     def numbers(self) -> dict[str, int]:
         """Id → number of the categories that stand."""
@@ -298,7 +359,7 @@ class LogReplay:
         """A document with the statements on it that hold, as it was then."""
         later = (old for seq, old in self.texts.get(record.id, ()) if seq > self.upto)
         record = next(later, record)
-        entries = [e for e in self._entries.get(record.id, []) if self.holds(e.seq)]
+        entries = [e for e in self._on(record.id) if self.holds(e.seq)]
         last = _last_by(entries, STATEMENTS, lambda entry: entry.numbers[0])
         statements = {
             self.names[number]: (entry.act, entry.grade)
@@ -324,6 +385,89 @@ class LogReplay:
             if entry.act == PREFER and winner is not None and loser is not None:
                 preferences[winner, loser] = float(entry.grade or 0.0)
         return preferences
+
+
+ON_CATEGORIES = """
+SELECT seq, undoes, undoes IS NULL AND seq NOT IN (SELECT seq FROM undone)
+FROM judgments WHERE changes IS NOT NULL
+"""
+UNDOING = "AND seq <= ? AND undoes IS NOT NULL"
+CHANGING = "AND seq <= ? AND (undoes IS NOT NULL OR changes IS NOT NULL)"
+ON_DOCUMENTS = "AND seq <= ? AND undoes IS NULL AND document IS NOT NULL"
+ON_DOCUMENT, OF_CATEGORY, COMPARING = (
+    f"{ON_DOCUMENTS} AND {which}"
+    for which in ("document = ?", "category = ?", "other IS NOT NULL")
+)
+TODAY = """
+SELECT number, id, parents, status, stands FROM categories
+WHERE id <> '' ORDER BY number
+"""
+UP_TO = "SELECT count(*) FROM judgments WHERE seq <= ?"
+
+
+class StoredReplay(LogReplay):
+    """As ``LogReplay`` by number, while acts on documents stay in the store.
+
+    They are read when a document is asked for. Where no act since ``upto`` changes
+    categories, these are those of today, and only undoings are read at first.
+    rows : of those, id, parents, status and stands;
+    skip : says of an act ever after what it said when the act was taken.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        upto: int = -1,
+        skip: Callable[[LogEntry], bool] = lambda _: False,
+    ) -> None:
+        super().__init__(by_number=True)
+        self._store, self._skips = store, skip
+        self._compared: dict[int, list[LogEntry]] | None = None
+        with store.snapshot():
+            of_today = self._is_of_today(upto)
+            if of_today:
+                self.rows = {
+                    n: {"id": id_, "parents": parents, "status": status, "stands": here}
+                    for n, id_, parents, status, here in store.run(TODAY).fetchall()
+                }
+                here = (n for n, row in self.rows.items() if row["stands"])
+                self.names = {number: str(number) for number in here}
+            for entry in store.log(-1, UNDOING if of_today else CHANGING, upto):
+                taken = entry._replace(changes={}) if of_today else entry
+                (self.skip if skip(entry) else self.take)(taken)
+            (self.acts,) = store.run(UP_TO, (upto,)).fetchone()
+        self.upto = upto
+
+    def _is_of_today(self, upto: int) -> bool:
+        """Whether acts up to a number, less those passed over, make today's categories.
+
+        An act that is undone, and its undoing, make them with and without each other.
+        """
+        for seq, undoes, holds in self._store.run(ON_CATEGORIES):
+            entry = LogEntry(seq, None, "", None, undoes, None, None, {}, (None, None))
+            if seq > upto or (holds and self._skips(entry)):
+                return False
+        return True
+
+    def _note(self, entry: LogEntry) -> None:
+        if self._compared is not None and entry.numbers[1] is not None:
+            self._compared.setdefault(entry.numbers[1], []).append(entry)
+
+    def _on(self, document: str) -> Iterable[LogEntry]:
+        return self._read(ON_DOCUMENT, document)
+
+    def _naming_acts(self, number: int) -> Iterable[LogEntry]:
+        if self._compared is None:
+            self._compared = {}
+            for entry in self._read(COMPARING):
+                self._note(entry)
+        entries = [*self._read(OF_CATEGORY, number), *self._compared.get(number, ())]
+        return sorted(entries, key=lambda entry: entry.seq)
+
+    def _read(self, which: str, *of: object) -> Iterator[LogEntry]:
+        """Acts up to the present one that were not passed over."""
+        entries = self._store.log(-1, which, self.upto, *of)
+        return (entry for entry in entries if not self._skips(entry))
 
 
 def _last_by(

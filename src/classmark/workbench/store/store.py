@@ -25,6 +25,7 @@ from classmark.workbench.store.log import (
     DELETE,
     IMPORT,
     INSERT,
+    PARENTS,
     PREFER,
     REMOVE,
     REPLACE,
@@ -39,6 +40,7 @@ from classmark.workbench.store.log import (
     difference,
     now,
     sorted_out,
+    stored_rows,
     unpacked,
 )
 from classmark.workbench.store.schema import (
@@ -50,7 +52,6 @@ if TYPE_CHECKING:
     from classmark.workbench.store.postgres import Postgres
 
 
-CATEGORIES = f"SELECT number, {', '.join(BLANK)} FROM categories"  # noqa: S608 (our own names)
 NEW_CATEGORY = """
 INSERT INTO categories (number, id) VALUES (?, '') ON CONFLICT DO NOTHING
 """
@@ -67,7 +68,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq
 NOTE_REVISITS = "INSERT INTO lessons (seq, revisits) VALUES (?, ?)"
 ENTRIES = """
 SELECT seq, document, act, grade, undoes, within, revisits, changes, category, other
-FROM judgments LEFT JOIN lessons USING (seq) WHERE seq > ? ORDER BY seq
+FROM judgments LEFT JOIN lessons USING (seq) WHERE seq > ?
 """
 NEW_DOCUMENT = """
 INSERT INTO all_documents (id, fields, meta, links, added, added_by)
@@ -260,9 +261,10 @@ class Store:
         """Remember how many re-visits the learner made on an act; once per act."""
         self.run(NOTE_REVISITS, (seq, revisits))
 
-    def log(self, after: int = -1) -> Iterator[LogEntry]:
-        """Every act with a greater number than ``after``, in order."""
-        for *columns, text, category, other in self.run(ENTRIES, (after,)):
+    def log(self, after: int = -1, only: str = "", *of: Any) -> Iterator[LogEntry]:
+        """Every act with a greater number than ``after``, in order; only : some."""
+        sql = f"{ENTRIES} {only} ORDER BY seq"
+        for *columns, text, category, other in self.run(sql, (after, *of)):
             changes = unpacked(text) if text else {}
             yield LogEntry._make((*columns, changes, (category, other)))
 
@@ -444,16 +446,12 @@ class Store:
 
     def category_rows(self, numbers: Iterable[int] | None = None) -> dict[int, Row]:
         """Number → the row of a category, of all or some, by number."""
-        if numbers is None:
-            rows = self.run(f"{CATEGORIES} ORDER BY number").fetchall()
-        else:
-            each = (self.run(f"{CATEGORIES} WHERE number = ?", (n,)) for n in numbers)
-            rows = [row for cursor in each for row in cursor]
+        rows = stored_rows(self, numbers)
         return {row[0]: dict(zip(BLANK, row[1:], strict=True)) for row in rows}
 
     def categories(self) -> list[Category]:
         """All categories that stand, in order of arrival."""
-        return as_categories(self.category_rows())
+        return as_categories(stored_rows(self))
 
     def changed_categories(self, after: int, upto: int) -> list[Category] | None:
         """The categories that acts between two changed, or added last, as they are.
@@ -472,11 +470,11 @@ class Store:
             ((later,),) = self.run(LATER_CATEGORIES, (min(new),))
             if later != len(new):
                 return None
-        rows = self.category_rows(numbers)
-        above = {p for row in rows.values() for p in json.loads(str(row["parents"]))}
-        changed = {row["id"] for row in rows.values()}
-        rows |= self.category_rows(above - numbers)
-        return [each for each in as_categories(rows) if each.id in changed]
+        rows = stored_rows(self, numbers)
+        above = {p for row in rows for p in json.loads(row[PARENTS])}
+        changed = {id_ for _, id_, *_ in rows}
+        every = [*rows, *stored_rows(self, above - numbers)]
+        return [each for each in as_categories(every) if each.id in changed]
 
     def labels(self) -> dict[str, dict[str, float]]:
         """Document → category → grade, as of now."""

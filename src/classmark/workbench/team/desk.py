@@ -22,7 +22,6 @@ from classmark.taxonomy.tree import (
     Category,
     Taxonomy,
     taxonomy_following,
-    taxonomy_of,
 )
 from classmark.workbench.deciding.queue import LOOKED_AT, Guesses, Queues
 from classmark.workbench.deciding.sheet import CategoryExamples, Sheet, Sheets, lay_out
@@ -35,6 +34,7 @@ from classmark.workbench.learning.live import (
 from classmark.workbench.project import Project
 from classmark.workbench.search.following import Following
 from classmark.workbench.settings import FILE, read_settings
+from classmark.workbench.store.log import StoredCategories, stored_rows
 from classmark.workbench.store.presence import Presence
 from classmark.workbench.store.schema import StoreInUse
 from classmark.workbench.team.claims import Claims
@@ -242,12 +242,14 @@ class Desk(Project):
         self.jobs, self.queues, self.guesses = Jobs(self), Queues(self), Guesses(self)
         self.sheets, self.examples = Sheets(), CategoryExamples()
         self.search_cache = SearchCache()
-        self._read_categories()
         self._settings_file = self._state_of_settings()
         self.service = Service(Project(folder, shared=True), self._writing_of_service)
-        self._ranked_at = self._categories_at
-        self.service.open()
-        self._state.follow(self.store)
+        with ThreadPoolExecutor(1, "opening") as beside:
+            following = beside.submit(lambda: self._state.follow(self.store))
+            self._read_categories()
+            self._ranked_at = self._categories_at
+            self.service.open()
+            following.result()
         self.others = Others(self)
         self._ahead = ThreadPoolExecutor(1, "ahead")
         self.webhooks = Webhooks(self)
@@ -462,11 +464,12 @@ class Desk(Project):
         """Know the categories of now: those changed, where that says all, else all."""
         with self._reading:
             newest, changed = self._newest_on_categories(), None
+            categories: Mapping[str, Category]
             if self._categories and newest >= self._categories_at:
                 changed = self.store.changed_categories(self._categories_at, newest)
             if changed is None:
-                categories = {each.id: each for each in self.store.categories()}
-                self._tree = taxonomy_of(categories.values())
+                stored = StoredCategories(stored_rows(self.store))
+                categories, self._tree = stored, stored.tree()
             else:
                 before = self._categories
                 moved = [

@@ -111,6 +111,8 @@ def _measured(project: Project, folder: Path, ids: Sequence[str]) -> Promises:
     from classmark.workbench.learning.models import as_of_now, open_model, with_beside
 
     model = as_of_now(project, with_beside(project, open_model(project, folder)))
+    if model is None:
+        return Promises(reason="every category that the model knows is retired")
     if model.calibrator is None:
         return Promises(reason=_("the model is not calibrated: too few decisions"))
     chosen = shuffled(ids, "calibration")[:ASKED]

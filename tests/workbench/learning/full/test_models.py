@@ -6,13 +6,17 @@ import numpy as np
 import pytest
 
 from classmark.arrays import rows_from, take
+from classmark.corpus.documents import Document
+from classmark.formats.records import Record
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.rankers.calibration import PathCalibrator
 from classmark.taxonomy.tree import Category
 from classmark.workbench.categories import edit
 from classmark.workbench.deciding import suggest
+from classmark.workbench.deciding.decide import Decision, decide
 from classmark.workbench.deciding.queue import queue
+from classmark.workbench.deciding.sheet import lay_out
 from classmark.workbench.deciding.suggest import place, place_if_any
 from classmark.workbench.learning import models
 from classmark.workbench.learning.models import (
@@ -26,6 +30,7 @@ from classmark.workbench.learning.models import (
 from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project
 from classmark.workbench.settings import LearningSettings
+from classmark.workbench.team.desk import Desk
 from projects import new_project
 
 LEAVES = [f"{top}.{leaf}" for top in "abc" for leaf in range(3)]
@@ -170,6 +175,36 @@ def test_everything_retired_is_told(project):
         edit.retire(project, category.id)
     with pytest.raises(Mistake, match="is retired"):
         suggested(project, "a.1")
+    with Desk(project.folder) as desk:
+        assert desk.model() is None
+
+
+@pytest.mark.parametrize("rare", [False, True])
+def test_everything_retired_is_told_of_a_live_tree_too_until_one_is_decided(
+    tmp_path, rare
+):
+    how = LearningSettings(strategy="top-down", rare=rare)
+    with Desk(made(tmp_path / "shelf", how)) as desk:
+        assert desk.service.learner is not None
+        for category in desk.store.categories():
+            with desk.writing():
+                edit.retire(desk, category.id)
+        assert desk.learned(30)
+        with pytest.raises(Mistake, match=r"is retired: undo that, or label"):
+            suggested(desk, "a.1")
+        assert lay_out(desk, "w-a.1", "ada").choices == ()
+    with Desk(desk.folder) as desk:
+        with pytest.raises(Mistake, match=r"is retired: undo that, or label"):
+            suggested(desk, "a.1")
+        with desk.writing():
+            edit.add(desk, Category("new"))
+            text = {"text": "ortolans of topa leafa1"}
+            desk.store.put_documents([Record(Document("odd", text))])
+            decide(desk, "odd", Decision(("new",)), {})
+        assert desk.learned(30)
+        assert suggested(desk, "a.1") == ["new"]
+        (only,) = suggest.suggest(desk, text["text"])
+        assert only.category == "new"
 
 
 def test_a_retired_leaf_without_need_is_no_candidate_after_training(project):

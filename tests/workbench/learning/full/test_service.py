@@ -26,7 +26,7 @@ from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project
 from classmark.workbench.settings import FILE, LearningSettings
 from classmark.workbench.team.desk import Desk
-from projects import NAMES, RIGHT, TEXTS, new_desk, new_project
+from projects import NAMES, RIGHT, TEXTS, TREE, new_desk, new_project, parish
 from workbench.acts import Acts, say_all, say_at, teach_all, wrong_lessons
 
 LEARNS_LATER = LearningSettings(strategy="top-down", base="naive-bayes")
@@ -314,6 +314,35 @@ def test_a_large_model_is_in_service_before_it_is_read_and_withdrawn_where_damag
         assert suggest(desk, "honey in a hive", 1)[0].category == "bees"
     with Project(folder) as project, pytest.raises(DamagedFolder):
         check_model(project, weights.parent.parent)
+
+
+def test_beside_a_large_tree_that_is_damaged_nothing_learned_is_kept(
+    tmp_path, monkeypatch, caplog
+):
+    monkeypatch.setattr("classmark.storage.LARGE", 1)
+    learning = LearningSettings(strategy="top-down")
+    documents = parish(decided=True, waiting=True)
+    folder = new_project(tmp_path / "parish", documents, TREE, learning=learning)
+    with Project(folder) as project:
+        assert train(project).live
+        weights = project.models.current() / "nodes" / "weight.npy"
+    content = weights.read_bytes()
+    weights.write_bytes(content[:-1] + bytes([content[-1] ^ 0x01]))
+    with Desk(folder, begin=False) as desk:
+        _until(lambda: "withdrawn" in caplog.text)
+        desk.background.start()
+        decide(desk, "new-0", Decision(("birds",)), {})
+        assert desk.learned(30)
+        with pytest.raises(DamagedFolder, match=r"weight\.npy .* train"):
+            suggest(desk, "a nest", 1)
+    assert desk.lives.numbers() == [1]
+    weights.write_bytes(content)
+    with Desk(folder) as desk:
+        assert desk.learned(30)
+        assert desk.service.upto == desk.state.upto
+        assert suggest(desk, "a nest", 1)[0].category == "birds"
+        _until(lambda: weights in {file.path for file in desk.service.checked})
+    assert desk.lives.numbers() == [1, 2]
 
 
 @pytest.mark.parametrize("settings", [{}, {"learner": "rocchio"}])

@@ -1,6 +1,7 @@
 """A scheduler and workers as people start them: Dask's own programs."""
 
 import datetime as dt
+import socket
 import subprocess
 import sys
 import time
@@ -44,7 +45,7 @@ def certificate(folder):
 
 
 @contextmanager
-def running(folder, *, tls=None, workers=1):
+def running(folder, *, tls=None, workers=1, nanny=False):
     """Start a scheduler on loopback and workers; yield (address, scheduler)."""
     options = [] if tls is None else [
         "--tls-ca-file", tls[0], "--tls-cert", tls[0], "--tls-key", tls[1],
@@ -72,9 +73,17 @@ def running(folder, *, tls=None, workers=1):
         for _ in range(workers):
             start(
                 "worker", address, "--host", "127.0.0.1", "--nthreads", 1,
-                "--no-dashboard", "--no-nanny", "--local-directory", folder,
+                "--no-dashboard", "--local-directory", folder,
+                *(("--worker-port", free_port()) if nanny else ("--no-nanny",)),
             )  # fmt: skip
         yield address, scheduler
+
+
+def free_port():
+    """A port of loopback that nobody listens at."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return listening.getsockname()[1]
 
 
 def _address(told):

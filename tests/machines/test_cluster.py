@@ -175,6 +175,21 @@ def test_folders_that_workers_do_not_see_are_refused(two, tmp_path, monkeypatch)
         two.require_folder(tmp_path)
 
 
+def test_a_worker_that_is_cut_off_is_not_one_that_sees_no_folder(
+    two, tmp_path, monkeypatch
+):
+    def answers(*lines):
+        run = lambda *_, on_error: dict(enumerate(lines))  # noqa: E731, ARG005
+        monkeypatch.setattr(two.client, "run", run)
+
+    answers(True, ConnectionResetError("gone"))
+    two.require_folder(tmp_path)
+    for lines in ([ConnectionResetError("gone")] * 2, [True, ValueError("gone")]):
+        answers(*lines)
+        with pytest.raises((OSError, ValueError), match="gone"):
+            two.require_folder(tmp_path)
+
+
 def test_what_is_started_here_listens_on_loopback_and_shows_nothing(two):
     here = psutil.Process()
     ours = [here, *here.children(recursive=True)]

@@ -16,6 +16,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -169,19 +170,27 @@ PAUSE = 0.05  # seconds before a worker that is lost is called again
 LOST = "Worker holding Actor was lost"  # Dask's words, of a worker that came back, too
 
 
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """What travels as one: Dask sends lists and dicts by the element, slowly."""
+
+    contents: Any
+
+
 class RemoteObject:
     """``make(task)`` in the memory of a worker: an actor of Dask's, which never moves.
 
-    >>> RemoteObject(abs, -2).use(pow, 3)
-    8
+    >>> RemoteObject(abs, -2).use(Parcel((pow, (3,))))
+    Parcel(contents=8)
     """
 
     def __init__(self, make: Callable[[Any], Any], task: Any) -> None:
         self._value = make(task)
 
-    def use(self, work: Callable[..., T], *arguments: Any) -> T:
-        """Run ``work(object, *arguments)``."""
-        return work(self._value, *arguments)
+    def use(self, question: Parcel) -> Parcel:
+        """Answer ``(work, arguments)``: ``work(object, *arguments)``."""
+        work, arguments = question.contents
+        return Parcel(work(self._value, *arguments))
 
 
 class RemoteObjects:
@@ -253,13 +262,12 @@ class RemoteObjects:
     ) -> Call[tuple[T, Exception | None]]:
         """Begin a question: what comes of it is an answer or what was raised there."""
         actor, place = self._actors[number], self._places.get(number, "")
-        question = self._asked(actor, place, (work, *arguments))
-        return asyncio.run_coroutine_threadsafe(
-            question, self._client.loop.asyncio_loop
-        )
+        question = self._asked(actor, place, Parcel((work, arguments)))
+        loop = self._client.loop.asyncio_loop
+        return asyncio.run_coroutine_threadsafe(question, loop)
 
     async def _asked(
-        self, actor: Future[Any], place: str, arguments: Sequence[Any]
+        self, actor: Future[Any], place: str, question: Parcel
     ) -> tuple[Any, Exception | None]:
         from distributed.actor import ProxyRPC
         from distributed.protocol import to_serialize
@@ -270,9 +278,11 @@ class RemoteObjects:
         scheduler = self._client.scheduler
         worker = self._client.rpc(place) if direct else ProxyRPC(scheduler, place)
         answer = await worker.actor_execute(
-            actor=actor.key, function="use", args=list(map(to_serialize, arguments))
+            actor=actor.key, function="use", args=[to_serialize(question)]
         )
-        return answer.get("result"), answer.get("exception")
+        if answer["status"] == "error":
+            return None, answer["exception"]
+        return answer["result"].contents, None
 
 
 TRIES = 5  # of a round whose data were lost with the workers that had them
@@ -376,9 +386,12 @@ class Machines:
         mark = folder / f".seen-{uuid4().hex}"
         mark.write_bytes(b"")
         try:
-            seen = self.client.run(_sees, str(mark.absolute()))
+            seen = self.client.run(_sees, str(mark.absolute()), on_error="return")
         finally:
             mark.unlink()
+        lost = [each for each in seen.values() if isinstance(each, Exception)]
+        if lost and (len(lost) == len(seen) or not isinstance(lost[0], OSError)):
+            raise lost[0]
         if blind := [worker for worker, visible in seen.items() if not visible]:
             raise Mistake(
                 f"{folder} is not seen by {blind[0]}: give a folder that all machines "

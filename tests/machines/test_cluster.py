@@ -223,9 +223,13 @@ def test_a_scheduler_by_its_address_and_its_loss(tmp_path, monkeypatch):
     with running(tmp_path) as (address, scheduler):
         machines = Machines.at(address.replace("tcp", "dask"))
         assert dict(machines.spread(abs, [-1, -2])) == {0: 1, 1: 2}
+        objects = machines.hold(abs, [-1])
+        assert machines.ask(abs, objects) == [1]
         threading.Timer(0.5, scheduler.kill).start()
         with pytest.raises(Mistake, match="the scheduler was lost: start it again"):
             list(machines.spread(time.sleep, [0.3] * 20))
+        with pytest.raises(Mistake, match="the scheduler was lost: start it again"):
+            machines.ask(abs, objects)
         machines.close()
 
 

@@ -213,6 +213,8 @@ class RemoteObjects:
 
     def settle(self) -> list[int]:
         """Make lost objects anew, spread evenly, if anywhere; return their numbers."""
+        if self._client.status != "running":
+            raise _lost()
         workers = sorted(self._client.scheduler_info(n_workers=-1)["workers"])
         lost = [n for n in range(len(self)) if self._places.get(n) not in workers]
         load = dict.fromkeys(workers, 0)
@@ -263,16 +265,19 @@ class RemoteObjects:
         """Begin a question: what comes of it is an answer or what was raised there."""
         actor, place = self._actors[number], self._places.get(number, "")
         question = self._asked(actor, place, Parcel((work, arguments)))
-        loop = self._client.loop.asyncio_loop
-        return asyncio.run_coroutine_threadsafe(question, loop)
+        loop: Any = self._client.loop
+        return asyncio.run_coroutine_threadsafe(question, loop.asyncio_loop)
 
     async def _asked(
         self, actor: Future[Any], place: str, question: Parcel
     ) -> tuple[Any, Exception | None]:
         from distributed.actor import ProxyRPC
-        from distributed.protocol import to_serialize
+        from distributed.protocol.serialize import to_serialize
 
-        if problem := await actor.exception():
+        problem = await actor.exception()
+        if actor.cancelled():  # a scheduler was lost, and is there again
+            problem = RuntimeError(LOST)
+        if problem is not None:
             return None, problem
         direct = self._client.direct_to_workers
         scheduler = self._client.scheduler

@@ -4,7 +4,8 @@ Run with ``CLASSMARK_DATA=… python benchmarks/bench_machines_search.py [--time
 [--workers 2] [--json FILE]``. The articles of wikispeedia, so many times, in four
 shards; the queries are their titles, top 10 by BM25. All queries in one round, and one
 by one; answers are compared, ids, scores and numbers. Both are warm and take turns;
-medians of five.
+medians of five. ``cpu_ratio`` is the processor time of all queries here by that of the
+workers and this process together.
 """
 
 from __future__ import annotations
@@ -36,6 +37,34 @@ def timed(work: Any) -> float:
     return time.perf_counter() - began
 
 
+def processor(machines: Machines) -> float:
+    """Processor seconds of the workers and of this process so far."""
+    return time.process_time() + sum(machines.client.run(time.process_time).values())
+
+
+def turns(
+    here: Index, spread: SpreadIndex, titles: list[str], machines: Machines
+) -> dict[str, float]:
+    """Let both answer in turns."""
+    facts, cpu = dict[str, float](), dict[str, float]()
+    several: dict[str, list[float]] = {"here": [], "spread": []}
+    single: dict[str, list[float]] = {"here": [], "spread": []}
+    spent: dict[str, list[float]] = {"here": [], "spread": []}
+    for _ in range(REPEATS):
+        for how, index in (("here", here), ("spread", spread)):
+            before = processor(machines)
+            several[how].append(timed(lambda i=index: i.search_many(titles)))
+            spent[how].append(processor(machines) - before)
+            some = titles[:SINGLE]
+            single[how] += [timed(lambda i=index, t=t: i.search(t)) for t in some]
+    for how, seconds in several.items():
+        per_second = len(titles) / statistics.median(seconds)
+        facts[f"queries_per_second_{how}"] = round(per_second)
+        facts[f"one_query_ms_{how}"] = round(1e3 * statistics.median(single[how]), 3)
+        cpu[how] = statistics.median(spent[how])
+    return facts | {"cpu_ratio": round(cpu["here"] / cpu["spread"], 2)}
+
+
 def main() -> None:
     """Measure, and print what was found."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -56,23 +85,7 @@ def main() -> None:
             found["documents"] = len(here)
             with SpreadIndex(machines, to) as spread:
                 same = here.search_many(titles) == spread.search_many(titles)
-                several: dict[str, list[float]] = {"here": [], "spread": []}
-                single: dict[str, list[float]] = {"here": [], "spread": []}
-                for _ in range(REPEATS):
-                    for how, index in (("here", here), ("spread", spread)):
-                        several[how].append(
-                            timed(lambda i=index: i.search_many(titles))
-                        )
-                        single[how] += [
-                            timed(lambda i=index, t=t: i.search(t))
-                            for t in titles[:SINGLE]
-                        ]
-    found["identical"] = same
-    for how, seconds in several.items():
-        found[f"queries_per_second_{how}"] = round(
-            len(titles) / statistics.median(seconds)
-        )
-        found[f"one_query_ms_{how}"] = round(1e3 * statistics.median(single[how]), 3)
+                found |= {"identical": same, **turns(here, spread, titles, machines)}
     text = json.dumps(found, indent=1)
     print(text)
     if asked.json:

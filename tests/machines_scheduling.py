@@ -1,11 +1,15 @@
 """A scheduler and workers as people start them: Dask's own programs."""
 
 import datetime as dt
+import os
+import socket
 import subprocess
 import sys
 import time
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+
+from machines_hosts import LOOPBACK
 
 SECONDS = 40
 
@@ -44,8 +48,11 @@ def certificate(folder):
 
 
 @contextmanager
-def running(folder, *, tls=None, workers=1):
-    """Start a scheduler on loopback and workers; yield (address, scheduler)."""
+def running(folder, *, tls=None, hosts=(LOOPBACK, LOOPBACK), nanny=False, **settings):
+    """Start a scheduler on a host and workers on others; yield (address, scheduler).
+
+    settings : Dask's own, by their names in the environment.
+    """
     options = [] if tls is None else [
         "--tls-ca-file", tls[0], "--tls-cert", tls[0], "--tls-key", tls[1],
     ]  # fmt: skip
@@ -54,27 +61,37 @@ def running(folder, *, tls=None, workers=1):
     dask = Path(sys.executable).parent / "dask"
     with ExitStack() as stack:
 
-        def start(*arguments):
-            command = [str(each) for each in (dask, *arguments, *options)]
+        def start(host, *arguments):
+            words = (*host.prefix, dask, *arguments, *options)
             program = subprocess.Popen(  # noqa: S603 - our own arguments
-                command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-            )
+                [str(each) for each in words], env=os.environ | settings,
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            )  # fmt: skip
             stack.callback(program.wait, SECONDS)
             stack.callback(program.kill)
             return program
 
+        first, *others = hosts
         scheduler = start(
-            "scheduler", "--host", "127.0.0.1", "--port", 0, "--no-dashboard",
+            first, "scheduler", "--host", first.address, "--port", 0, "--no-dashboard",
             "--dashboard-address", "127.0.0.1:0", "--scheduler-file", told,
             "--protocol", scheme,
         )  # fmt: skip
         address = _address(told)
-        for _ in range(workers):
+        for host in others:
             start(
-                "worker", address, "--host", "127.0.0.1", "--nthreads", 1,
-                "--no-dashboard", "--no-nanny", "--local-directory", folder,
+                host, "worker", address, "--host", host.address, "--nthreads", 1,
+                "--no-dashboard", "--local-directory", folder,
+                *(("--worker-port", free_port()) if nanny else ("--no-nanny",)),
             )  # fmt: skip
         yield address, scheduler
+
+
+def free_port():
+    """A port of loopback that nobody listens at."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return listening.getsockname()[1]
 
 
 def _address(told):

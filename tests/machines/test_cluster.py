@@ -92,6 +92,48 @@ def test_all_workers_are_killed_between_rounds(two):
     assert not {pid for _, pid in before} & {pid for _, pid in after}
 
 
+def test_a_worker_that_came_back_at_its_old_address_makes_its_objects_anew(tmp_path):
+    """Seen by the scheduler as before: only the actor is gone, not the address."""
+    with running(tmp_path, nanny=True) as (address, _), Machines.at(address) as one:
+        objects = one.hold(abs, [-1, -2])
+        ((first, before), _) = one.ask(lambda thing: (thing, os.getpid()), objects)
+        where = list(one.client.run(lambda dask_worker: dask_worker.address).values())
+        os.kill(before, signal.SIGKILL)
+        again = one.ask(lambda thing: (thing, os.getpid()), objects)
+        assert first == 1
+        assert [thing for thing, _ in again] == [1, 2]
+        assert before not in [pid for _, pid in again]
+        assert where == list(one.client.scheduler_info()["workers"])
+
+
+def test_objects_are_forgotten_by_the_workers_when_nobody_has_them(two):
+    def actors(dask_worker):
+        return len(dask_worker.state.actors)
+
+    objects = two.hold(abs, [-1, -2, -3])
+    assert two.ask(abs, objects) == [1, 2, 3]
+    assert sum(two.client.run(actors).values()) == 3
+    del objects
+    until = time.monotonic() + 10
+    while any(two.client.run(actors).values()):
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+def test_what_is_raised_by_an_object_or_by_its_making_arrives_as_it_is(two):
+    objects = two.hold(abs, [-1])
+    with pytest.raises(OSError, match="full"):
+        two.ask(_raises, objects, [OSError("full")])
+    with pytest.raises(KeyError):
+        two.ask(_raises, objects, [KeyError("k")])
+    with pytest.raises(ValueError, match="could not convert"):
+        two.ask(abs, two.hold(float, ["x"]))
+
+
+def _raises(_, problem):
+    raise problem
+
+
 def test_a_worker_is_killed_while_tasks_are_spread(two, tmp_path, killing):
     def work(task, folder):
         (folder / str(task)).touch()
@@ -133,6 +175,21 @@ def test_folders_that_workers_do_not_see_are_refused(two, tmp_path, monkeypatch)
         two.require_folder(tmp_path)
 
 
+def test_a_worker_that_is_cut_off_is_not_one_that_sees_no_folder(
+    two, tmp_path, monkeypatch
+):
+    def answers(*lines):
+        run = lambda *_, on_error: dict(enumerate(lines))  # noqa: E731, ARG005
+        monkeypatch.setattr(two.client, "run", run)
+
+    answers(True, ConnectionResetError("gone"))
+    two.require_folder(tmp_path)
+    for lines in ([ConnectionResetError("gone")] * 2, [True, ValueError("gone")]):
+        answers(*lines)
+        with pytest.raises((OSError, ValueError), match="gone"):
+            two.require_folder(tmp_path)
+
+
 def test_what_is_started_here_listens_on_loopback_and_shows_nothing(two):
     here = psutil.Process()
     ours = [here, *here.children(recursive=True)]
@@ -166,9 +223,13 @@ def test_a_scheduler_by_its_address_and_its_loss(tmp_path, monkeypatch):
     with running(tmp_path) as (address, scheduler):
         machines = Machines.at(address.replace("tcp", "dask"))
         assert dict(machines.spread(abs, [-1, -2])) == {0: 1, 1: 2}
+        objects = machines.hold(abs, [-1])
+        assert machines.ask(abs, objects) == [1]
         threading.Timer(0.5, scheduler.kill).start()
         with pytest.raises(Mistake, match="the scheduler was lost: start it again"):
             list(machines.spread(time.sleep, [0.3] * 20))
+        with pytest.raises(Mistake, match="the scheduler was lost: start it again"):
+            machines.ask(abs, objects)
         machines.close()
 
 

@@ -10,11 +10,13 @@ was doing is done again by another.
 
 from __future__ import annotations
 
+import asyncio
 import re
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -23,6 +25,8 @@ from uuid import uuid4
 from classmark.problems import MissingExtra, Mistake
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future as Call
+
     from distributed import Client, Future, LocalCluster
     from distributed.security import Security
 
@@ -162,31 +166,45 @@ def require_dask() -> None:
 
 T = TypeVar("T")
 LATE = 0.5  # seconds after which workers are counted: some may be gone
+PAUSE = 0.05  # seconds before a worker that is lost is called again
+LOST = "Worker holding Actor was lost"  # Dask's words, of a worker that came back, too
 
 
-class Thing:
-    """``make(task)``; sent elsewhere it is made anew there.
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """What travels as one: Dask sends lists and dicts by the element, slowly."""
 
-    >>> Thing(abs, -2).value
-    2
+    contents: Any
+
+
+class RemoteObject:
+    """``make(task)`` in the memory of a worker: an actor of Dask's, which never moves.
+
+    >>> RemoteObject(abs, -2).use(Parcel((pow, (3,))))
+    Parcel(contents=8)
     """
 
     def __init__(self, make: Callable[[Any], Any], task: Any) -> None:
-        self._make, self._task = make, task
-        self.value = make(task)
+        self._value = make(task)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Thing, (self._make, self._task)
+    def use(self, question: Parcel) -> Parcel:
+        """Answer ``(work, arguments)``: ``work(object, *arguments)``."""
+        work, arguments = question.contents
+        return Parcel(work(self._value, *arguments))
 
 
 class RemoteObjects:
-    """Objects in the memory of workers, by number, and the worker that has each."""
+    """Objects in the memory of workers, by number, and the worker that has each.
+
+    A question goes straight to the worker, past the scheduler's tasks: one message
+    there, and one back.
+    """
 
     def __init__(
         self, client: Client, make: Callable[[Any], Any], tasks: Sequence[Any]
     ) -> None:
         self._client, self._make, self._tasks = client, make, list(tasks)
-        self._things: dict[int, Future[Any]] = {}
+        self._actors: dict[int, Future[Any]] = {}
         self._places: dict[int, str] = {}
         self.settle()
 
@@ -194,53 +212,82 @@ class RemoteObjects:
         return len(self._tasks)
 
     def settle(self) -> list[int]:
-        """Make lost objects anew, spread evenly; return their numbers."""
+        """Make lost objects anew, spread evenly, if anywhere; return their numbers."""
+        if self._client.status != "running":
+            raise _lost()
         workers = sorted(self._client.scheduler_info(n_workers=-1)["workers"])
         lost = [n for n in range(len(self)) if self._places.get(n) not in workers]
-        if not workers:
-            return []
         load = dict.fromkeys(workers, 0)
         for number, place in self._places.items():
             if number not in lost:
                 load[place] += 1
-        for number in lost:
+        for number in lost if workers else ():
             place = min(workers, key=load.__getitem__)
             load[place] += 1
             self._places[number] = place
-            self._things[number] = self._client.submit(
-                Thing, self._make, self._tasks[number], workers=[place], pure=False
-            )
+            self._actors[number] = self._client.submit(
+                RemoteObject, self._make, self._tasks[number],
+                workers=[place], pure=False, actor=True,
+            )  # fmt: skip
         return lost
-
-    def use(
-        self, number: int, work: Callable[..., Any], arguments: Sequence[Any]
-    ) -> Future[Any]:
-        """Submit work on an object to the worker that has it."""
-        return self._client.submit(
-            _used, self._things[number], work, *arguments,
-            workers=[self._places[number]], pure=False,
-        )  # fmt: skip
 
     def answers(
         self, work: Callable[..., T], arguments: Sequence[Sequence[Any]]
     ) -> list[T]:
         """One round: ``work(object, *arguments[number])`` for each object."""
-        futures = [self.use(n, work, arguments[n]) for n in range(len(self))]
+        calls = [self._call(n, work, arguments[n]) for n in range(len(self))]
         answers: list[T] = []
         while len(answers) < len(self):
-            future = futures[len(answers)]
+            number = len(answers)
             try:
-                answers.append(future.result(timeout=LATE))
-            except TimeoutError:
-                if future.status == "error":
-                    raise
-                for number in self.settle():
-                    futures[number] = self.use(number, work, arguments[number])
+                answer, problem = calls[number].result(timeout=LATE)
+                if problem is None:
+                    answers.append(answer)
+                    continue
+            except (OSError, KeyError):  # late, or the worker or the actor is gone
+                problem = None
+            if problem is not None and str(problem) == LOST:
+                self._places.pop(number, None)
+            again = set(self.settle())
+            if problem is not None and number not in again:
+                raise problem
+            if calls[number].done():
+                again.add(number)
+                time.sleep(PAUSE)
+            for each in again:
+                calls[each].cancel()
+                calls[each] = self._call(each, work, arguments[each])
         return answers
 
+    def _call(
+        self, number: int, work: Callable[..., T], arguments: Sequence[Any]
+    ) -> Call[tuple[T, Exception | None]]:
+        """Begin a question: what comes of it is an answer or what was raised there."""
+        actor, place = self._actors[number], self._places.get(number, "")
+        question = self._asked(actor, place, Parcel((work, arguments)))
+        loop: Any = self._client.loop
+        return asyncio.run_coroutine_threadsafe(question, loop.asyncio_loop)
 
-def _used(thing: Thing, work: Callable[..., T], *arguments: Any) -> T:
-    return work(thing.value, *arguments)
+    async def _asked(
+        self, actor: Future[Any], place: str, question: Parcel
+    ) -> tuple[Any, Exception | None]:
+        from distributed.actor import ProxyRPC
+        from distributed.protocol.serialize import to_serialize
+
+        problem = await actor.exception()
+        if actor.cancelled():  # a scheduler was lost, and is there again
+            problem = RuntimeError(LOST)
+        if problem is not None:
+            return None, problem
+        direct = self._client.direct_to_workers
+        scheduler = self._client.scheduler
+        worker = self._client.rpc(place) if direct else ProxyRPC(scheduler, place)
+        answer = await worker.actor_execute(
+            actor=actor.key, function="use", args=[to_serialize(question)]
+        )
+        if answer["status"] == "error":
+            return None, answer["exception"]
+        return answer["result"].contents, None
 
 
 TRIES = 5  # of a round whose data were lost with the workers that had them
@@ -332,11 +379,11 @@ class Machines:
 
         arguments : one more argument for each object, right after it.
         """
+        own = [()] * len(objects) if arguments is None else zip(arguments)
+        each = [(*first, *shared) for first in own]
         for attempt in range(TRIES):
             with self._telling(final=attempt == TRIES - 1):
-                common = self._sent(shared)
-                mine = [()] * len(objects) if arguments is None else zip(arguments)
-                return objects.answers(work, [(*each, *common) for each in mine])
+                return objects.answers(work, each)
         raise AssertionError
 
     def require_folder(self, folder: Path) -> None:
@@ -344,9 +391,12 @@ class Machines:
         mark = folder / f".seen-{uuid4().hex}"
         mark.write_bytes(b"")
         try:
-            seen = self.client.run(_sees, str(mark.absolute()))
+            seen = self.client.run(_sees, str(mark.absolute()), on_error="return")
         finally:
             mark.unlink()
+        lost = [each for each in seen.values() if isinstance(each, Exception)]
+        if lost and (len(lost) == len(seen) or not isinstance(lost[0], OSError)):
+            raise lost[0]
         if blind := [worker for worker, visible in seen.items() if not visible]:
             raise Mistake(
                 f"{folder} is not seen by {blind[0]}: give a folder that all machines "

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -80,17 +80,6 @@ def _field(excerpts: Sequence[Excerpt], items: Ints) -> CountedField:
         np.array([cf for _, _, cf in entries], np.int64),
         world=excerpts[0].world,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """A message to one shard: a function, and its arguments after the shard.
-
-    Dask searches tuples and lists for its futures, but not objects of this class.
-    """
-
-    work: Callable[..., Any]
-    arguments: tuple[Any, ...]
 
 
 class Place(NamedTuple):
@@ -170,11 +159,6 @@ class Shard:
 def extent(shard: Shard) -> tuple[int, int]:
     """Return the number of the first document, and of the first after the last."""
     return shard.base, shard.base + shard.searcher.n_items
-
-
-def apply(shard: Shard, message: Message) -> Any:
-    """Run the function of a message on a shard."""
-    return message.work(shard, *message.arguments)
 
 
 def find_many(
@@ -323,10 +307,8 @@ class SpreadSearcher(BaseSearcher):
     def _round(
         self, work: Callable[..., T], *shared: Any, parts: Sequence[Any] | None = None
     ) -> list[T]:
-        """One round: a message to each shard; parts : first arguments, one for each."""
-        first = [()] * len(self._extents) if parts is None else zip(parts, strict=True)
-        messages = [Message(work, (*part, *shared)) for part in first]
-        return self._machines.ask(apply, self._opened(), arguments=messages)
+        """One round over the shards; parts : first arguments, one for each."""
+        return self._machines.ask(work, self._opened(), shared, parts)
 
     def _best(self, rankings: Sequence[Ranking], k: int) -> tuple[Ints, Floats]:
         """The best among all shards' best."""

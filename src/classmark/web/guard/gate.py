@@ -234,7 +234,7 @@ async def check_token(
                 break
             messages.append(await receive())
         token = _token_in(body[: FORMS[kind]], in_parts=kind.startswith("multipart"))
-        receive = _read_again(messages, receive)
+        receive = read_again(messages, receive)
     if not same(token or "", expected):
         raise RefusedRequest(403, WITHOUT)
     return receive
@@ -253,7 +253,7 @@ def _token_in(form: bytes, *, in_parts: bool) -> str:
     return fields.get(b"csrf", [b""])[0].decode("utf-8", "replace")
 
 
-def _read_again(messages: list[Message], receive: Receive) -> Receive:
+def read_again(messages: list[Message], receive: Receive) -> Receive:
     """First what was read, then what is still to come."""
     waiting = iter(messages)
 

@@ -341,7 +341,8 @@ class TokenNumbers:
             partly = self._partly.intersection(tokens)
         for token in partly:
             self._numbers.pop(token, None)
-        self._partly = self._partly.difference(partly)
+        if partly:
+            self._partly = self._partly.difference(partly)
         if len(self._numbers) > MEMORABLE:
             self._numbers, self._partly = {}, set()
 

@@ -24,6 +24,7 @@ from classmark.arrays import (
     read_only,
     with_constant,
 )
+from classmark.hierarchies.kernels import leaves_before
 from classmark.hierarchies.places import Lessons, Nodes, Shape
 from classmark.problems import Mistake, TooLittleMemory
 from classmark.progress import track
@@ -375,6 +376,9 @@ NAMES = (
 )  # fmt: skip
 
 
+NOTHING = np.empty(0)
+
+
 @dataclass(frozen=True, eq=False)
 class TrainedNodes:
     """What all nodes have learned.
@@ -386,7 +390,7 @@ class TrainedNodes:
     arrays: tuple[Array, ...]
     dropped: float
 
-    @property
+    @cached_property
     def widest(self) -> int:
         """The most daughters a node has."""
         return int(np.diff(self.arrays[0]).max())
@@ -397,28 +401,40 @@ class TrainedNodes:
         return tuple(array.view(np.ndarray) for array in self.arrays)
 
     @cached_property
-    def _by_code(self) -> tuple[Array, Ints]:
-        """The codes of all daughters, sorted, and the inner node that has each."""
-        starts, codes = self.plain[:2]
-        order = np.argsort(codes, kind="stable")
-        owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-        return codes[order], owner[order]
-
-    def mothers(self, code: int) -> list[int]:
+    def mothers(self) -> dict[int, list[int]]:
         """The inner nodes that have a leaf, or an inner node, among their daughters."""
-        codes, owner = self._by_code
-        low, high = np.searchsorted(codes, [code, code + 1])
-        return list(map(int, owner[low:high]))
+        starts, codes = self.plain[:2]
+        owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        mothers: dict[int, list[int]] = {}
+        for code, at in zip(codes.tolist(), owner.tolist(), strict=True):
+            mothers.setdefault(code, []).append(at)
+        return mothers
 
     def above(self, leaves: Sequence[int]) -> Ints:
         """The inner nodes on all ways to some leaves, parents first."""
-        n_inner = len(self.plain[0]) - 1
-        waiting, ancestors = list(leaves), set[int]()
+        n_inner, mothers = len(self.plain[0]) - 1, self.mothers
+        waiting, ancestors = set(leaves), set[int]()
         while waiting:
-            fresh = set(self.mothers(waiting.pop())) - ancestors
+            fresh = {at for code in waiting for at in mothers.get(code, ())} - ancestors
             ancestors |= fresh
-            waiting += [at - n_inner for at in fresh]
+            waiting = {at - n_inner for at in fresh}
         return np.array(sorted(ancestors), np.int64)
+
+    def before(
+        self,
+        words: Any,
+        scale: float,
+        standing: tuple[int, float],
+        numbers: Ints,
+        moved: Floats = NOTHING,
+    ) -> int:
+        """How many categories are before one: ``leaves_before``.
+
+        standing : its number and its score.
+        """
+        target, score = standing
+        place = score, numbers, int(target), self.widest, moved
+        return int(leaves_before(*words, self.arrays, scale, *place))
 
     def piece(self, at: int) -> NodeWeights:
         """What inner node ``at`` has learned."""

@@ -13,7 +13,16 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Array, Bools, Csr, Floats, Ints, ranges, rows_in
+from classmark.arrays import (
+    Array,
+    Bools,
+    Csr,
+    Floats,
+    Growing,
+    Ints,
+    ranges,
+    rows_in,
+)
 from classmark.solvers.live_documents import Lesson
 from classmark.solvers.online import packed
 from classmark.solvers.preference_live import AT_ONCE, turns
@@ -153,6 +162,36 @@ class LearnedParts(NamedTuple):
     first: Ints
 
 
+class LearnedWords:
+    """The words of documents, one after the other, and the labels they were taught."""
+
+    def __init__(self) -> None:
+        kinds = np.int64, np.int64, np.float64
+        self._grown = [Growing(np.empty(0, kind)) for kind in kinds]
+        self._taught = set[int]()
+        self.count, self.labels = 0, np.empty(0, np.int64)
+
+    @property
+    def arrays(self) -> tuple[Ints, Ints, Floats]:
+        """Of each word, the number of its document, its column and its value."""
+        owner, column, value = (grown.array for grown in self._grown)
+        return owner, column, value
+
+    def append(self, lesson: Lesson) -> None:
+        """Add a document."""
+        columns = lesson.columns
+        owner = np.full(len(columns), self.count)
+        for grown, more in zip(
+            self._grown, (owner, columns, lesson.values), strict=True
+        ):
+            grown.append(more)
+        self.count += 1
+        taught = set(lesson.labels[lesson.levels > 0].tolist())
+        if not taught <= self._taught:
+            self._taught |= taught
+            self.labels = np.array(sorted(self._taught), np.int64)
+
+
 class LiveDualBeside:
     """min ½‖v‖² + C Σ_g ξ_g over documents that come one by one ("dom").
 
@@ -174,6 +213,7 @@ class LiveDualBeside:
         self.lessons: dict[int, Lesson] = {}
         self.duals: dict[int, dict[int, dict[int, float]]] = {}  # by label, by rival
         self._tables: dict[int, Floats] = {}  # of each document, as ``_parts`` has it
+        self._words: LearnedWords | None = None  # of the documents that are kept
         self._learned: LearnedParts | None = None
         self._weights: tuple[LearnedParts, Csr] | None = None
         self.hide(())
@@ -184,7 +224,7 @@ class LiveDualBeside:
 
     def scores(self, columns: NDArray[np.uint32], values: Any) -> Floats:
         """Scores of one document, (labels,); words never seen add nothing."""
-        scores = self._fixed(columns, values).every() + self.moved(columns, values)
+        scores = self.fixed(columns, values).every() + self.moved(columns, values)
         first = self.learned.first
         scores[first] = self._start(scores[first], first, self.moved(columns, values))
         return scores
@@ -194,15 +234,15 @@ class LiveDualBeside:
 
         No score is computed of labels that cannot be among them.
         """
-        fixed, moved = self._fixed(columns, values), self.moved(columns, values)
+        fixed, moved = self.fixed(columns, values), self.moved(columns, values)
         first, size = self.learned.first, k
         while True:
             labels, bound = fixed.best(size)
-            labels = self._shown(np.union1d(labels, first))
+            labels = self.shown(np.union1d(labels, first))
             scores = self._sum(fixed, moved, labels)
             lowest = np.sort(scores)[-k] if len(scores) >= k else -np.inf
             others = np.flatnonzero(moved + bound > lowest) if moved.any() else first
-            labels = self._shown(np.union1d(labels, others[moved[others] != 0]))
+            labels = self.shown(np.union1d(labels, others[moved[others] != 0]))
             scores = self._sum(fixed, moved, labels)
             order = np.lexsort((labels, -scores))[:k]
             enough = len(order) == k and scores[order[-1]] >= bound
@@ -213,9 +253,9 @@ class LiveDualBeside:
 
     def of(self, columns: Array, values: Array, labels: Ints) -> Floats:
         """Scores of some labels for one document; −inf for those hidden."""
-        fixed, moved = self._fixed(columns, values), self.moved(columns, values)
+        fixed, moved = self.fixed(columns, values), self.moved(columns, values)
         scores = self._sum(fixed, moved, labels)
-        scores[self._hidden[labels]] = -np.inf
+        scores[self.hidden[labels]] = -np.inf
         return scores
 
     def moved(self, columns: Array, values: Array) -> Floats:
@@ -231,7 +271,8 @@ class LiveDualBeside:
         part = learned.part * dots[learned.document]
         return np.bincount(learned.label, part, self.n_labels)  # type: ignore[return-value]
 
-    def _fixed(self, columns: Array, values: Array) -> FixedScores:
+    def fixed(self, columns: Array, values: Array) -> FixedScores:
+        """Scores of one document by what was learned before."""
         return self.center.scores(columns, values, self.n_labels, self.joined)
 
     def _sum(self, fixed: FixedScores, moved: Floats, labels: Ints) -> Floats:
@@ -248,24 +289,24 @@ class LiveDualBeside:
         """
         return np.where(scores > -np.inf, scores, self.center.start + moved[labels])
 
-    def _shown(self, labels: Ints) -> Ints:
-        return labels[~self._hidden[labels]]
+    def shown(self, labels: Ints) -> Ints:
+        """Those that are not hidden."""
+        return labels[~self.hidden[labels]]
 
     @property
     def learned(self) -> LearnedParts:
         """What the documents kept have taught."""
         if self._learned is None:
-            each = list(self.lessons.values())
-            tables = list(map(self._parts, self.duals))
-            lengths = [len(lesson.columns) for lesson in each]
+            words, tables = self._words, list(map(self._parts, self.duals))
+            if words is None:
+                self._words = words = LearnedWords()
+                for lesson in self.lessons.values():
+                    words.append(lesson)
             parts = np.concatenate([np.empty((0, 2)), *tables])
-            labels = [x.labels[x.levels > 0].astype(np.int64) for x in each]
-            taught = np.unique(np.concatenate([np.empty(0, np.int64), *labels]))
+            taught = words.labels
             self._learned = LearnedParts(
-                np.repeat(np.arange(len(each)), lengths),
-                np.concatenate([np.empty(0, np.int64), *(x.columns for x in each)]),
-                np.concatenate([np.empty(0), *(x.values for x in each)]),
-                np.repeat(np.arange(len(each)), [len(table) for table in tables]),
+                *words.arrays,
+                np.repeat(np.arange(len(tables)), [*map(len, tables)]),
                 parts[:, 0].astype(np.int64),
                 parts[:, 1],
                 taught[~self.center.knows(taught)],
@@ -317,13 +358,15 @@ class LiveDualBeside:
         self.grow(*ends)
         self.lessons[handle], self.duals[handle] = lesson, {}
         self._learned = None
+        if self._words is not None:
+            self._words.append(lesson)
         self._visit(handle)
 
     def forget(self, handle: int) -> None:
         """Take back what a document taught; it is not kept any longer."""
         del self.lessons[handle], self.duals[handle]
         self._tables.pop(handle, None)
-        self._learned = None
+        self._learned = self._words = None
 
     def lesson(self, handle: int) -> Lesson:
         """The lesson of a document that is kept."""
@@ -356,14 +399,14 @@ class LiveDualBeside:
         """Have at least so many features and labels; new ones have no weight."""
         self.n_features = max(self.n_features, features)
         self.n_labels = max(self.n_labels, labels)
-        if self.n_labels > len(self._hidden):
+        if self.n_labels > len(self.hidden):
             self.hide(self.retired)
 
     def hide(self, labels: Iterable[int]) -> None:
         """Compare these labels with no other from now on, and all others again."""
         self.retired = set(labels)
-        self._hidden = np.zeros(max([self.n_labels - 1, *self.retired]) + 1, bool)
-        self._hidden[list(self.retired)] = True
+        self.hidden = np.zeros(max([self.n_labels - 1, *self.retired]) + 1, bool)
+        self.hidden[list(self.retired)] = True
 
     def merge(self, label: int, into: int) -> None:
         """Read a label as another: what both have learned adds up; one is hidden."""
@@ -380,7 +423,7 @@ class LiveDualBeside:
             for winner, own in merged.items():
                 own.pop(winner, None)
             self.duals[handle] = {winner: own for winner, own in merged.items() if own}
-        self._learned, self._tables = None, {}
+        self._learned, self._words, self._tables = None, None, {}
         self.hide(self.retired | {label})
 
     def move(self, handles: Iterable[int], label: int, to: int) -> None:
@@ -401,7 +444,7 @@ class LiveDualBeside:
             if level <= 0 or label in self.retired:
                 continue
             beside = [s for s, other in levels.items() if other >= level or other < 0]
-            hidden = self._hidden[labels]
+            hidden = self.hidden[labels]
             hidden[[places[s] for s in beside]] = True
             duals = groups.setdefault(label, {})
             rivals = {places[s]: dual for s, dual in duals.items()}
@@ -421,14 +464,14 @@ class LiveDualBeside:
         that no document has moved, which come in the center's order, none is reached.
         """
         columns, values = lesson.columns, lesson.values
-        fixed, moved = self._fixed(columns, values), self.moved(columns, values)
+        fixed, moved = self.fixed(columns, values), self.moved(columns, values)
         own = np.union1d(
             lesson.labels, [s for rivals in groups.values() for s in rivals]
         )
         own, size = own.astype(np.int64), 2 * STEPS
         while True:
             best, bound = fixed.best(size)
-            free = self._shown(np.setdiff1d(best, own))
+            free = self.shown(np.setdiff1d(best, own))
             if bound == -np.inf or np.count_nonzero(moved[free] == 0) > STEPS:
                 break
             size *= 4
@@ -436,7 +479,7 @@ class LiveDualBeside:
         margin = self._sum(fixed, moved, winners).min(initial=0.0) - 1 - self.C * square
         others = np.flatnonzero((moved != 0) & (moved + bound > margin))
         others = np.union1d(np.union1d(best, others), self.learned.first)
-        labels = np.union1d(self._shown(others), own)
+        labels = np.union1d(self.shown(others), own)
         return labels, self._sum(fixed, moved, labels)
 
     def to_arrays(self) -> dict[str, Array]:
@@ -478,7 +521,7 @@ class LiveDualBeside:
         facts = arrays["facts"].tolist()
         self.count, self.visits, self.n_features, self.n_labels = facts
         self.hide(arrays["retired"].tolist())
-        self._learned = None
+        self._learned = self._words = None
 
 
 def _ascend(

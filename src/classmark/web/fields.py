@@ -178,7 +178,11 @@ class WholeCalls(BaseRoute):
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Whether a request is such a call."""
         call = self.calls.get(scope["path"])
-        if call is None or scope["method"] not in call.methods or PASSED in scope:
+        if (
+            call is None
+            or scope["method"] not in (call.methods or ())
+            or PASSED in scope
+        ):
             return Match.NONE, {}
         if (b"content-type", JSON.encode()) not in scope["headers"]:
             return Match.NONE, {}

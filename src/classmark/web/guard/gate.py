@@ -165,8 +165,9 @@ def hostname(authority: str) -> str:
 
 def check_once(headers: Headers) -> None:
     """Refuse a header that decides who asks and comes twice."""
+    names = [name for name, _ in headers.raw]
     for name in ("host", "origin", "authorization"):
-        if len(headers.getlist(name)) > 1:
+        if names.count(name.encode()) > 1:
             raise RefusedRequest(400, f"The header {name} was sent twice.")
 
 

@@ -294,6 +294,11 @@ class Desk(Project):
         """The tree of today's categories."""
         return self._tree
 
+    @property
+    def model_name(self) -> str:
+        """The name of the trained model that is asked; "" where there is none."""
+        return self.service.base
+
     def _version(self) -> tuple[Any, ...]:
         state = self.state
         return state.upto, state.newest, self.models.current(), self.lives.current()

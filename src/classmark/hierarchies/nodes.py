@@ -433,8 +433,20 @@ class TrainedNodes:
         standing : its number and its score.
         """
         target, score = standing
-        place = score, numbers, int(target), self.widest, moved
-        return int(leaves_before(*words, self.arrays, scale, *place))
+        columns, values = words
+        return int(
+            leaves_before(
+                columns,
+                values,
+                self.arrays,
+                scale,
+                score,
+                numbers,
+                int(target),
+                self.widest,
+                moved,
+            )  # fmt: skip
+        )
 
     def piece(self, at: int) -> NodeWeights:
         """What inner node ``at`` has learned."""

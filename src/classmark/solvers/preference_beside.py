@@ -179,12 +179,10 @@ class LearnedWords:
 
     def append(self, lesson: Lesson) -> None:
         """Add a document."""
-        columns = lesson.columns
-        owner = np.full(len(columns), self.count)
-        for grown, more in zip(
-            self._grown, (owner, columns, lesson.values), strict=True
-        ):
-            grown.append(more)
+        owner, column, value = self._grown
+        owner.append(np.full(len(lesson.columns), self.count))
+        column.append(lesson.columns)
+        value.append(lesson.values)
         self.count += 1
         taught = set(lesson.labels[lesson.levels > 0].tolist())
         if not taught <= self._taught:
@@ -242,8 +240,10 @@ class LiveDualBeside:
             scores = self._sum(fixed, moved, labels)
             lowest = np.sort(scores)[-k] if len(scores) >= k else -np.inf
             others = np.flatnonzero(moved + bound > lowest) if moved.any() else first
-            labels = self.shown(np.union1d(labels, others[moved[others] != 0]))
-            scores = self._sum(fixed, moved, labels)
+            more = self.shown(np.setdiff1d(others[moved[others] != 0], labels))
+            if len(more):
+                labels = np.union1d(labels, more)
+                scores = self._sum(fixed, moved, labels)
             order = np.lexsort((labels, -scores))[:k]
             enough = len(order) == k and scores[order[-1]] >= bound
             if enough or bound == -np.inf:

@@ -187,6 +187,15 @@ def test_an_answer_that_would_break_what_follows_ends_the_connection(query):
     assert b"b: c" not in b"".join(transport.written)
 
 
+def test_what_h11_is_reading_is_no_request_of_its_own():
+    head = b"PUT /x HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(GET)
+    _, transport = exchange(Bounded, [head, GET, POST])
+    (first, second), rest = answers(transport, 2)
+    assert repr(GET).encode() in first[1]
+    assert b"POST" in second[1]
+    assert rest == b""
+
+
 def test_who_is_being_answered_is_not_silent():
     async def run():
         protocol, _ = protocol_of(Bounded)

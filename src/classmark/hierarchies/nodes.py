@@ -433,20 +433,9 @@ class TrainedNodes:
         standing : its number and its score.
         """
         target, score = standing
-        columns, values = words
-        return int(
-            leaves_before(
-                columns,
-                values,
-                self.arrays,
-                scale,
-                score,
-                numbers,
-                int(target),
-                self.widest,
-                moved,
-            )  # fmt: skip
-        )
+        place = score, numbers, int(target), self.widest, moved
+        count: int = leaves_before(*words, self.arrays, scale, *place)  # type: ignore[call-arg]
+        return count
 
     def piece(self, at: int) -> NodeWeights:
         """What inner node ``at`` has learned."""

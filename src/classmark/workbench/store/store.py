@@ -40,9 +40,7 @@ from classmark.workbench.store.log import (
     sorted_out,
     unpacked,
 )
-from classmark.workbench.store.schema import (
-    damaged,
-)
+from classmark.workbench.store.schema import damaged
 from classmark.workbench.store.sqlite import Embedded, transaction
 
 if TYPE_CHECKING:

@@ -111,7 +111,30 @@ def words(text: str) -> list[str]:
     """
     if text.isascii():
         return _ASCII.findall(text.lower())
-    return one_by_one(text)
+    folded = fold(text)
+    if len(folded.encode("utf-16-le", "surrogatepass")) > 2 * len(folded):
+        return one_by_one(text)
+    return _tokens_of_first_plane().findall(folded)
+
+
+@cache
+def _tokens_of_first_plane() -> re.Pattern[str]:
+    """A token of characters up to U+FFFF, of which an expression has a quick table."""
+    plane = kinds()[:_PLANE]
+    mark, alone, runs = (
+        "".join(f"\\u{a:04x}-\\u{b - 1:04x}" for a, b in _runs(np.isin(plane, own)))
+        for own in ([MARK], [ALONE], [WORD, MARK])
+    )
+    return re.compile(f"[{runs}]+|[{alone}][{mark}]*")
+
+
+def _runs(is_in: NDArray[np.bool_]) -> list[list[int]]:
+    """Where each run of what is in begins, and where it ends."""
+    padded = np.concatenate(([False], is_in, [False]))
+    edges: list[list[int]] = (
+        np.flatnonzero(padded[1:] != padded[:-1]).reshape(-1, 2).tolist()
+    )
+    return edges
 
 
 _END = re.compile(  # of a sentence; a full stop behind one letter is an initial's

@@ -125,9 +125,12 @@ def test_all_leaves(cases, margins):
 
 
 def test_leaf_scores_and_leaves_before(cases):
-    """Several leaves may count as one category, others as none."""
+    """Several leaves may count as one category, others as none.
+
+    A category's number may be larger than those of all leaves.
+    """
     for seed, tree, shape, trained, rows in cases:
-        numbers = np.arange(len(tree.leaves)) // 2
+        numbers = 40 + np.arange(len(tree.leaves)) // 2
         numbers[3] = -1
         for i, target in product(
             range(len(rows)), sorted(set(numbers.tolist()) - {-1})
@@ -142,8 +145,12 @@ def test_leaf_scores_and_leaves_before(cases):
             np.testing.assert_allclose(*close, atol=1e-12, err_msg=seed)
             score = ours[leaves].max()
             place = (score, numbers, target, shape.widest)
-            before = fast.leaves_before(*given, *place)
-            assert before == slow.leaves_before(*given, *place), (seed, i, target)
+            for moved in (np.empty(0), np.sin(7.0 * np.arange(60))):
+                if len(moved):
+                    place = (score + moved[target], *place[1:])
+                before = fast.leaves_before(*given, *place, moved)
+                expected = slow.leaves_before(*given, *place, moved)
+                assert before == expected, (seed, i, target)
 
 
 def test_a_beam_wide_enough_finds_the_best_of_all_paths(cases):

@@ -104,12 +104,14 @@ def leaf_scores(columns, values, model, scale, nodes, widest, out):
             out[leaf] = max(out[leaf], value)
 
 
-def leaves_before(columns, values, model, scale, score, numbers, target, widest):
-    best = {target: score}
+def leaves_before(columns, values, model, scale, score, numbers, target, _, moved):
+    best = {}
     for leaf, value in leaf_values((columns, values), model, scale).items():
         number = int(numbers[leaf])
         if number >= 0 and number != target:
-            best[number] = max(best.get(number, -np.inf), value)
+            now = value + (moved[number] if len(moved) else 0.0)
+            best[number] = max(best.get(number, -np.inf), now)
+    best[target] = score
     return [number for number, _ in in_order(best)].index(target)
 
 

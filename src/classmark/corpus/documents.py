@@ -293,8 +293,8 @@ class TokenNumbers:
         vocabulary: GrowingVocabulary | Vocabulary,
     ) -> None:
         self.analysis, self.vocabulary = analysis, vocabulary
-        self._known: dict[str, list[int]] = {}  # all of whose terms have numbers
-        self._partly: dict[str, list[int]] = {}
+        self._numbers: dict[str, list[int]] = {}
+        self._partly: set[str] = set()  # those some of whose terms have no number
         self._size = len(vocabulary)  # when those were looked up
 
     def rows(self, texts: Sequence[str], *, learn: bool = True) -> Rows:
@@ -315,44 +315,55 @@ class TokenNumbers:
         self, text: str, vocabulary: GrowingVocabulary | Vocabulary
     ) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
         """The terms of a text by number, increasing, and how often each occurs."""
-        tokens, numbers = words(text), list[int]()
-        of = self._numbers_of(tokens, vocabulary)
-        for token in tokens:
-            numbers += of[token]
+        tokens = words(text)
+        self._forget_outdated(tokens, vocabulary)
+        numbers_of = self._numbers
+        try:
+            each = [*map(numbers_of.__getitem__, tokens)]
+        except KeyError:
+            self._look_up(tokens, numbers_of, vocabulary)
+            each = [*map(numbers_of.__getitem__, tokens)]
+        numbers = np.array([*chain.from_iterable(each)], np.uint32)
         if isinstance(self.analysis, CharacterRuns):
             across = vocabulary.numbers(self.analysis.across(text))
-            numbers += across[across >= 0].tolist()
-        columns, counts = np.unique(np.array(numbers, np.int64), return_counts=True)
-        return columns.astype(np.uint32), counts.astype(np.float32)
+            known = across[across >= 0].astype(np.uint32)
+            numbers = np.concatenate([numbers, known])
+        return _counted(numbers)
 
-    def _numbers_of(
-        self, tokens: Iterable[str], vocabulary: GrowingVocabulary | Vocabulary
-    ) -> Mapping[str, list[int]]:
-        """The numbers of the terms of each token, unknown ones left out."""
-        stays = isinstance(vocabulary, Vocabulary)
-        adds = isinstance(vocabulary, GrowingVocabulary) and not vocabulary.is_closed
-        if adds or self._size != len(vocabulary) or len(self._partly) > MEMORABLE:
-            self._partly, self._size = {}, len(vocabulary)
-        if len(self._known) > MEMORABLE:
-            self._known = {}
-        known, partly, of, new = self._known, self._partly, {}, list[str]()
-        for token in dict.fromkeys(tokens):
-            numbers = known.get(token, partly.get(token))
-            if numbers is None:
-                new.append(token)
-            else:
-                of[token] = numbers
-        whole = dict.fromkeys(new, True)
-        for parts in self._terms_of(new) if new else ():
+    def _forget_outdated(
+        self, tokens: list[str], vocabulary: GrowingVocabulary | Vocabulary
+    ) -> None:
+        """Forget tokens that may have more numbers now, or get some here."""
+        partly: Iterable[str] = ()
+        if self._size != len(vocabulary):
+            self._size, partly = len(vocabulary), self._partly
+        elif isinstance(vocabulary, GrowingVocabulary) and not vocabulary.is_closed:
+            partly = self._partly.intersection(tokens)
+        for token in partly:
+            self._numbers.pop(token, None)
+        if partly:
+            self._partly = self._partly.difference(partly)
+        if len(self._numbers) > MEMORABLE:
+            self._numbers, self._partly = {}, set()
+
+    def _look_up(
+        self,
+        tokens: Iterable[str],
+        numbers_of: dict[str, list[int]],
+        vocabulary: GrowingVocabulary | Vocabulary,
+    ) -> None:
+        """Note the numbers of the terms of new tokens, unknown ones left out."""
+        new = [token for token in dict.fromkeys(tokens) if token not in numbers_of]
+        of: dict[str, list[int]] = {token: [] for token in new}
+        for parts in self._terms_of(new):
             numbers = vocabulary.numbers(list(chain.from_iterable(parts))).tolist()
             each = iter(numbers)
             for token, terms in zip(new, parts, strict=True):
                 some = [n for n in islice(each, len(terms)) if n >= 0]
-                whole[token] &= len(some) == len(terms)
-                of[token] = of.get(token, []) + some
-        for token in new:
-            (known if stays or whole[token] else partly)[token] = of[token]
-        return of
+                if len(some) < len(terms):
+                    self._partly.add(token)
+                of[token] += some
+        numbers_of |= of
 
     def _terms_of(self, tokens: list[str]) -> list[list[list[str]]]:
         """The terms of each token, first as a word, then its runs of characters."""
@@ -361,6 +372,18 @@ class TokenNumbers:
             return [[[term] if term else [] for term in analysis.terms(tokens)]]
         terms = analysis.analyzer.terms(tokens)
         return [[[term] if term else [] for term in terms], analysis.inside(tokens)]
+
+
+def _counted(
+    numbers: NDArray[np.uint32],
+) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
+    """The different numbers, increasing, and how often each occurs."""
+    numbers.sort()
+    is_edge = np.ones(len(numbers) + 1, np.bool_)
+    np.not_equal(numbers[1:], numbers[:-1], out=is_edge[1:-1])
+    edges = is_edge.nonzero()[0] if len(numbers) else np.zeros(1, np.int64)
+    first = edges[:-1]
+    return numbers[first], (edges[1:] - first).astype(np.float32)
 
 
 _WORD = 8

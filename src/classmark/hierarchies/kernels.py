@@ -16,6 +16,8 @@ import numpy as np
 from classmark.compiled import compiled
 from classmark.kernels import fill, gallop
 
+SLACK = 1e-9  # of a bound: far above rounding
+
 
 @compiled
 def node_scores(at: int, columns: Any, values: Any, model: Any, out: Any) -> Any:
@@ -290,33 +292,41 @@ def leaf_scores(
 @compiled
 def leaves_before(
     columns: Any, values: Any, model: Any, scale: float, score: float, numbers: Any,
-    target: int, widest: int,
+    target: int, widest: int, moved: Any,
 ) -> int:  # fmt: skip
     """How many categories are before one of a score, ties by number.
 
     Nodes that cannot lead to a better one are not looked at.
 
-    numbers : of each leaf, the category it stands for, or −1;  target : its number.
+    numbers : of each leaf, the category it stands for, or −1;  target : its number;
+    moved : what is added to the score of each category; empty: nothing.
     """
-    n_inner, count_before = len(model[0]) - 1, 0
+    n_inner, count_before, highest, most = len(model[0]) - 1, 0, 0, 0.0
     reach, sisters = np.empty(n_inner), np.empty(widest)
-    seen = np.zeros(len(numbers), np.bool_)
+    for i in range(len(numbers)):
+        highest = max(highest, numbers[i])
+    for i in range(len(moved)):
+        most = max(most, moved[i])
+    least = score - most - SLACK * (most + abs(score)) if most > 0.0 else score
+    seen = np.zeros(highest + 1, np.bool_)
     fill(reach, -np.inf)
     reach[0] = 0.0
     for at in range(n_inner):
-        if reach[at] < score:
+        if reach[at] < least:
             continue
         count = _sisters(at, columns, values, model, scale, reach[at], sisters)
         for j in range(count):
             code, value = model[1][model[0][at] + j], sisters[j]
-            if value < score:
+            if value < least:
                 continue
             if code < 0:
                 reach[code + n_inner] = max(reach[code + n_inner], value)
                 continue
             number = numbers[code]
-            is_before = value > score or number < target
-            if number >= 0 and is_before and not seen[number]:
+            if number < 0 or number == target or seen[number]:
+                continue
+            value += moved[number] if len(moved) else 0.0
+            if value > score or (value == score and number < target):
                 seen[number] = True
                 count_before += 1
     return count_before

@@ -24,6 +24,7 @@ from classmark.arrays import (
     read_only,
     with_constant,
 )
+from classmark.hierarchies.kernels import leaves_before
 from classmark.hierarchies.places import Lessons, Nodes, Shape
 from classmark.problems import Mistake, TooLittleMemory
 from classmark.progress import track
@@ -379,6 +380,9 @@ NAMES = (
 )  # fmt: skip
 
 
+NOTHING = np.empty(0)
+
+
 @dataclass(frozen=True, eq=False)
 class TrainedNodes:
     """What all nodes have learned.
@@ -390,7 +394,7 @@ class TrainedNodes:
     arrays: tuple[Array, ...]
     dropped: float
 
-    @property
+    @cached_property
     def widest(self) -> int:
         """The most daughters a node has."""
         return int(np.diff(self.arrays[0]).max())
@@ -429,6 +433,23 @@ class TrainedNodes:
                     ancestors.add(at)
                     waiting.append(at - n_inner)
         return np.array(sorted(ancestors), np.int64)
+
+    def before(
+        self,
+        words: Any,
+        scale: float,
+        standing: tuple[int, float],
+        numbers: Ints,
+        moved: Floats = NOTHING,
+    ) -> int:
+        """How many categories are before one: ``leaves_before``.
+
+        standing : its number and its score.
+        """
+        target, score = standing
+        place = score, numbers, int(target), self.widest, moved
+        count: int = leaves_before(*words, self.arrays, scale, *place)  # type: ignore[call-arg]
+        return count
 
     def piece(self, at: int) -> NodeWeights:
         """What inner node ``at`` has learned."""

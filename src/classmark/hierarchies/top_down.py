@@ -20,7 +20,6 @@ from classmark.hierarchies.kernels import (
     best_first,
     descend,
     leaf_scores,
-    leaves_before,
     node_scores,
 )
 from classmark.hierarchies.model_files import (
@@ -498,12 +497,11 @@ class TopDownRanker(LinearRanker):
         for category in categories:
             leaves = np.flatnonzero(own == category)
             score = model.leaf_scores(words, leaves).max(initial=-np.inf)
-            before = leaves_before(
-                *words, trained.arrays, model.scale_, score, own, category,
-                trained.widest,
-            )  # fmt: skip
-            known = np.isfinite(score)
-            standings.append(Standing(1 + before, float(score)) if known else None)
+            if not np.isfinite(score):
+                standings.append(None)
+                continue
+            before = trained.before(words, model.scale_, (category, score), own)
+            standings.append(Standing(1 + before, float(score)))
         return standings
 
     def evidence(self, X: Any, category: int) -> Evidence:

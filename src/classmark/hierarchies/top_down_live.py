@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from classmark.arrays import Array, Bools, Floats, Ints, Rows, rows_from
 from classmark.estimator import parameters
-from classmark.hierarchies.kernels import leaves_before
 from classmark.hierarchies.top_down import TopDownRanker, path_parts
 from classmark.rankers.linear import Evidence, Standing
 from classmark.rankers.online import RankerBeside
@@ -117,6 +116,7 @@ class LiveTopDownRanker(RankerBeside):
     """
 
     descends = True
+    _shown = cast("tuple[Bools | None, Ints]", (None, np.empty(0, np.int64)))
 
     @property
     def n_ranked(self) -> int:
@@ -142,30 +142,36 @@ class LiveTopDownRanker(RankerBeside):
         """As every ranker; nodes that cannot lead to better ones are not looked at."""
         words, live = rows_from(X).row(0), self.live_
         moved, model = live.moved(*words), live.center.ranker.classifier_
-        apart = np.union1d(np.flatnonzero(moved), live.learned.first)
-        rivals, own = live.of(*words, apart), self._numbers(apart)
+        first, numbers = live.shown(live.learned.first), self._numbers
+        of_first = live.of(*words, first)  # of these the center may know nothing
+        if len(first):
+            numbers = np.where(np.isin(numbers, first), -1, numbers)
         standings: list[Standing | None] = []
         scores = live.of(*words, np.asarray(categories, np.int64)).tolist()
         for number, score in zip(categories, scores, strict=True):
-            before = leaves_before(
-                *words, model.trained_.arrays, model.scale_, score, own, int(number),
-                model.trained_.widest,
-            )  # fmt: skip
-            ahead = (rivals > score) | ((rivals == score) & (apart < number))
+            if score == -np.inf:
+                standings.append(None)
+                continue
+            before = model.trained_.before(
+                words, model.scale_, (number, score), numbers, moved
+            )
+            ahead = (of_first > score) | ((of_first == score) & (first < number))
             rank = 1 + before + int(np.count_nonzero(ahead))
-            standings.append(Standing(rank, score) if score > -np.inf else None)
+            standings.append(Standing(rank, score))
         return standings
 
-    def _numbers(self, apart: Ints) -> Ints:
-        """The label that each leaf counts for, −1 for those hidden and these."""
+    @property
+    def _numbers(self) -> Ints:
+        """The label that each leaf counts for, −1 for those hidden."""
         live, ranker = self.live_, self.live_.center.ranker
-        hidden = np.zeros(live.n_labels + 1, bool)
-        hidden[list(live.retired)], hidden[apart] = True, True
-        shown: Ints = np.where(ranker.is_learned_leaf, ranker.labels_, -1)
-        for label, into in live.joined:
-            shown[shown == label] = into
-        shown[hidden[shown]] = -1
-        return shown
+        if self._shown[0] is not live.hidden:
+            hidden = np.append(live.hidden, True)
+            numbers: Ints = np.where(ranker.is_learned_leaf, ranker.labels_, -1)
+            for label, into in live.joined:
+                numbers[numbers == label] = into
+            numbers[hidden[numbers]] = -1
+            self._shown = live.hidden, numbers
+        return self._shown[1]
 
     def evidence(self, X: Any, category: int) -> Evidence:
         """Each feature's part in the decisions on the way, and in what came since."""

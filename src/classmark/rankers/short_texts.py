@@ -55,6 +55,10 @@ class UsualText(NamedTuple):
 def lengths_of(X: Any, vectorizer: Any) -> Ints:
     """How many terms each row has, columns of meaning left out."""
     rows, dense = rows_from(X), vectorizer.meaning_columns
-    is_term = (rows.columns < dense.start) | (rows.columns >= dense.stop)
-    total = np.append(0, np.cumsum(is_term & (rows.values != 0)))
-    return np.asarray(np.diff(total[rows.starts]))
+    counts = rows.values != 0
+    if dense.start < dense.stop:
+        counts &= (rows.columns < dense.start) | (rows.columns >= dense.stop)
+    total = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=total[1:])
+    ends = total[rows.starts]
+    return np.asarray(ends[1:] - ends[:-1])

@@ -13,7 +13,16 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Array, Bools, Csr, Floats, Ints, ranges, rows_in
+from classmark.arrays import (
+    Array,
+    Bools,
+    Csr,
+    Floats,
+    Growing,
+    Ints,
+    ranges,
+    rows_in,
+)
 from classmark.solvers.live_documents import Lesson
 from classmark.solvers.online import packed
 from classmark.solvers.preference_live import turns
@@ -205,6 +214,34 @@ class LearnedParts(NamedTuple):
     first: Ints
 
 
+class LearnedWords:
+    """The words of documents, one after the other, and the labels they were taught."""
+
+    def __init__(self) -> None:
+        kinds = np.int64, np.int64, np.float64
+        self._grown = [Growing(np.empty(0, kind)) for kind in kinds]
+        self._taught = set[int]()
+        self.count, self.labels = 0, np.empty(0, np.int64)
+
+    @property
+    def arrays(self) -> tuple[Ints, Ints, Floats]:
+        """Of each word, the number of its document, its column and its value."""
+        owner, column, value = (grown.array for grown in self._grown)
+        return owner, column, value
+
+    def append(self, lesson: Lesson) -> None:
+        """Add a document."""
+        owner, column, value = self._grown
+        owner.append(np.full(len(lesson.columns), self.count))
+        column.append(lesson.columns)
+        value.append(lesson.values)
+        self.count += 1
+        taught = set(lesson.labels[lesson.levels > 0].tolist())
+        if not taught <= self._taught:
+            self._taught |= taught
+            self.labels = np.array(sorted(self._taught), np.int64)
+
+
 class LiveDualBeside:
     """min ½‖v‖² + C Σ_g ξ_g over documents that come one by one ("dom").
 
@@ -228,6 +265,7 @@ class LiveDualBeside:
         self._tables: dict[int, Floats] = {}  # of each document, as ``_parts`` has it
         self._remembered: dict[tuple[bytes, bytes], RememberedScores] = {}
         self._latest: RememberedScores | None = None
+        self._words: LearnedWords | None = None  # of the documents that are kept
         self._learned: LearnedParts | None = None
         self._weights: tuple[LearnedParts, Csr] | None = None
         self.hide(())
@@ -252,12 +290,14 @@ class LiveDualBeside:
         first, size = self.learned.first, max(k, SEEN)
         while True:
             labels, bound = fixed.best(size)
-            labels = self._shown(np.union1d(labels, first))
+            labels = self.shown(np.union1d(labels, first))
             scores = self._sum(fixed, moved, labels)
             lowest = np.sort(scores)[-k] if len(scores) >= k else -np.inf
             others = np.flatnonzero(moved + bound > lowest) if moved.any() else first
-            labels = self._shown(np.union1d(labels, others[moved[others] != 0]))
-            scores = self._sum(fixed, moved, labels)
+            more = self.shown(np.setdiff1d(others[moved[others] != 0], labels))
+            if len(more):
+                labels = np.union1d(labels, more)
+                scores = self._sum(fixed, moved, labels)
             order = np.lexsort((labels, -scores))[:k]
             enough = len(order) == k and scores[order[-1]] >= bound
             if enough or bound == -np.inf:
@@ -269,7 +309,7 @@ class LiveDualBeside:
         """Scores of some labels for one document; −inf for those hidden."""
         fixed, moved = self.fixed(columns, values), self.moved(columns, values)
         scores = self._sum(fixed, moved, labels)
-        scores[self._hidden[labels]] = -np.inf
+        scores[self.hidden[labels]] = -np.inf
         return scores
 
     def moved(self, columns: Array, values: Array) -> Floats:
@@ -314,24 +354,24 @@ class LiveDualBeside:
         """
         return np.where(scores > -np.inf, scores, self.center.start + moved[labels])
 
-    def _shown(self, labels: Ints) -> Ints:
-        return labels[~self._hidden[labels]]
+    def shown(self, labels: Ints) -> Ints:
+        """Those that are not hidden."""
+        return labels[~self.hidden[labels]]
 
     @property
     def learned(self) -> LearnedParts:
         """What the documents kept have taught."""
         if self._learned is None:
-            each = list(self.lessons.values())
-            tables = list(map(self._parts, self.duals))
-            lengths = [len(lesson.columns) for lesson in each]
+            words, tables = self._words, list(map(self._parts, self.duals))
+            if words is None:
+                self._words = words = LearnedWords()
+                for lesson in self.lessons.values():
+                    words.append(lesson)
             parts = np.concatenate([np.empty((0, 2)), *tables])
-            labels = [x.labels[x.levels > 0].astype(np.int64) for x in each]
-            taught = np.unique(np.concatenate([np.empty(0, np.int64), *labels]))
+            taught = words.labels
             self._learned = LearnedParts(
-                np.repeat(np.arange(len(each)), lengths),
-                np.concatenate([np.empty(0, np.int64), *(x.columns for x in each)]),
-                np.concatenate([np.empty(0), *(x.values for x in each)]),
-                np.repeat(np.arange(len(each)), [len(table) for table in tables]),
+                *words.arrays,
+                np.repeat(np.arange(len(tables)), [*map(len, tables)]),
                 parts[:, 0].astype(np.int64),
                 parts[:, 1],
                 taught[~self.center.knows(taught)],
@@ -383,13 +423,15 @@ class LiveDualBeside:
         self.grow(*ends)
         self.lessons[handle], self.duals[handle] = lesson, {}
         self._learned = None
+        if self._words is not None:
+            self._words.append(lesson)
         self._visit(handle)
 
     def forget(self, handle: int) -> None:
         """Take back what a document taught; it is not kept any longer."""
         del self.lessons[handle], self.duals[handle]
         self._tables.pop(handle, None)
-        self._learned = None
+        self._learned = self._words = None
 
     def lesson(self, handle: int) -> Lesson:
         """The lesson of a document that is kept."""
@@ -423,14 +465,14 @@ class LiveDualBeside:
         self.n_features = max(self.n_features, features)
         if labels > self.n_labels:
             self.n_labels, self._remembered = labels, {}
-        if self.n_labels > len(self._hidden):
+        if self.n_labels > len(self.hidden):
             self.hide(self.retired)
 
     def hide(self, labels: Iterable[int]) -> None:
         """Compare these labels with no other from now on, and all others again."""
         self.retired = set(labels)
-        self._hidden = np.zeros(max([self.n_labels - 1, *self.retired]) + 1, bool)
-        self._hidden[list(self.retired)] = True
+        self.hidden = np.zeros(max([self.n_labels - 1, *self.retired]) + 1, bool)
+        self.hidden[list(self.retired)] = True
 
     def merge(self, label: int, into: int) -> None:
         """Read a label as another: what both have learned adds up; one is hidden."""
@@ -447,7 +489,8 @@ class LiveDualBeside:
             for winner, own in merged.items():
                 own.pop(winner, None)
             self.duals[handle] = {winner: own for winner, own in merged.items() if own}
-        self._learned, self._tables, self._remembered = None, {}, {}
+        self._learned, self._words = None, None
+        self._tables, self._remembered = {}, {}
         self.hide(self.retired | {label})
 
     def move(self, handles: Iterable[int], label: int, to: int) -> None:
@@ -468,7 +511,7 @@ class LiveDualBeside:
             if level <= 0 or label in self.retired:
                 continue
             beside = [s for s, other in levels.items() if other >= level or other < 0]
-            hidden = self._hidden[labels]
+            hidden = self.hidden[labels]
             hidden[[places[s] for s in beside]] = True
             duals = groups.setdefault(label, {})
             rivals = {places[s]: dual for s, dual in duals.items()}
@@ -494,7 +537,7 @@ class LiveDualBeside:
         own, size = own.astype(np.int64), SEEN
         while True:
             best, bound = fixed.best(size)
-            free = self._shown(np.setdiff1d(best, own))
+            free = self.shown(np.setdiff1d(best, own))
             if bound == -np.inf or np.count_nonzero(moved[free] == 0) > STEPS:
                 break
             size *= 4
@@ -502,7 +545,7 @@ class LiveDualBeside:
         margin = self._sum(fixed, moved, winners).min(initial=0.0) - 1 - self.C * square
         others = np.flatnonzero((moved != 0) & (moved + bound > margin))
         others = np.union1d(np.union1d(best, others), self.learned.first)
-        labels = np.union1d(self._shown(others), own)
+        labels = np.union1d(self.shown(others), own)
         return labels, self._sum(fixed, moved, labels)
 
     def to_arrays(self) -> dict[str, Array]:
@@ -544,7 +587,7 @@ class LiveDualBeside:
         facts = arrays["facts"].tolist()
         self.count, self.visits, self.n_features, self.n_labels = facts
         self.hide(arrays["retired"].tolist())
-        self._learned = None
+        self._learned = self._words = None
 
 
 def _ascend(

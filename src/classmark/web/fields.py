@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import is_dataclass
 from math import isfinite
 from pathlib import Path as FilePath
@@ -25,11 +25,14 @@ from pydantic import (
     model_validator,
 )
 from starlette.background import BackgroundTask
-from starlette.concurrency import run_in_threadpool
+from starlette.routing import BaseRoute, Match
+from starlette.types import Receive, Scope, Send
 
 from classmark.language import _
 from classmark.taxonomy.tree import Category
+from classmark.web.guard.capacity import in_thread
 from classmark.web.guard.errors import PROBLEM, Missing, or_missing
+from classmark.web.guard.gate import read_again
 from classmark.workbench.results import Logged
 from classmark.workbench.store.log import JudgedRecord
 from classmark.workbench.team.desk import Desk
@@ -39,7 +42,7 @@ REFERENCE = "#/components/schemas/{model}"
 Documented = dict[int | str, dict[str, Any]]
 LINES, BYTES = "application/x-ndjson", "application/octet-stream"
 JSON = "application/json"
-Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+PASSED = "classmark.passed"  # in the scope of a call that another route answers
 
 NO_NUL = r"^[^\x00]*$"
 LONG = 1_000_000  # characters of one text
@@ -154,31 +157,52 @@ class Call(APIRoute):
         ):
             options["response_model"] = _answered(returned)
         super().__init__(path, endpoint, **options)
+        hints = hints_of(endpoint, include_extras=True)
+        self.asks, self.takes = None, None
+        if [*hints] == ["me", "body", "return"] and returned is Response:
+            (self.asks,), self.takes = hints["me"].__metadata__, hints["body"]
 
-    def get_route_handler(self) -> Handler:
-        """What answers; a call that is whole goes to its function without detours.
 
-        That is one that takes who asks and a JSON body, and answers by itself. What is
-        not valid, or not JSON, is told as ever.
-        """
-        usual = super().get_route_handler()
-        hints = hints_of(self.endpoint, include_extras=True)
-        if [*hints] != ["me", "body", "return"] or hints["return"] is not Response:
-            return usual
-        (asks,), body_of = hints["me"].__metadata__, hints["body"]
+class WholeCalls(BaseRoute):
+    """Calls that take who asks and a JSON body, and answer by themselves.
 
-        async def answered(request: Request) -> Response:
-            if request.headers.get("content-type") != JSON:
-                return await usual(request)
-            try:
-                body = body_of.model_validate_json(await request.body())
-            except ValidationError:
-                return await usual(request)
-            me = await asks.dependency(request)
-            done: Response = await run_in_threadpool(self.endpoint, me, body)
-            return done
+    They are found by their address, and go to their functions without detours. What is
+    not valid, or not JSON, is left to the routes behind, which tell what is wrong.
+    """
 
-        return answered
+    def __init__(self, routers: Iterable[APIRouter]) -> None:
+        routes = (route for router in routers for route in router.routes)
+        calls = (each for each in routes if isinstance(each, Call) and each.takes)
+        self.calls = {call.path: call for call in calls}
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Whether a request is such a call."""
+        call = self.calls.get(scope["path"])
+        if (
+            call is None
+            or scope["method"] not in (call.methods or ())
+            or PASSED in scope
+        ):
+            return Match.NONE, {}
+        if (b"content-type", JSON.encode()) not in scope["headers"]:
+            return Match.NONE, {}
+        return Match.FULL, {"route": call, "endpoint": call.endpoint}
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the call."""
+        call: Any = scope["route"]
+        request = Request(scope, receive, send)
+        content = await request.body()
+        try:
+            body = call.takes.model_validate_json(content)
+        except ValidationError:
+            scope[PASSED] = True
+            whole = {"type": "http.request", "body": content, "more_body": False}
+            await scope["app"].router(scope, read_again([whole], receive), send)
+            return
+        me = await call.asks.dependency(request)
+        done: Response = await in_thread(call.endpoint, me, body)
+        await done(scope, receive, send)
 
 
 class InOrder(CallAnswer):

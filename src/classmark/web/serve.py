@@ -29,6 +29,7 @@ from classmark import __version__
 from classmark.compiling import ALL, DEMO, compile_ahead, compiling_beside, is_compiled
 from classmark.language import N_
 from classmark.problems import Mistake, in_words_of
+from classmark.web.fields import WholeCalls
 from classmark.web.guard.auth import Identity, Reader, Sessions
 from classmark.web.guard.capacity import (
     AT_A_TIME,
@@ -356,12 +357,17 @@ def health(app: FastAPI) -> str:
 def routes_of(features: tuple[str, ...]) -> list[BaseRoute]:
     """The routes of some features, in their order; built once for all applications."""
     built = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
-    for name in features:
-        for router in vars(import_module(f"classmark.web.{name}")).values():
-            if isinstance(router, APIRouter):
-                documented = router.prefix.startswith(PROGRAMS)
-                built.include_router(router, include_in_schema=documented)
-    return list(built.router.routes)
+    modules = (import_module(f"classmark.web.{name}") for name in features)
+    routers = [
+        each
+        for module in modules
+        for each in vars(module).values()
+        if isinstance(each, APIRouter)
+    ]
+    for router in routers:
+        documented = router.prefix.startswith(PROGRAMS)
+        built.include_router(router, include_in_schema=documented)
+    return [WholeCalls(routers), *built.router.routes]
 
 
 async def home(_: Reader) -> RedirectResponse:

@@ -220,7 +220,8 @@ class LiveVectorizer(FixedVectorizer):
         np.minimum.at(came, counts.columns[places] - filled, owner)
         factor = self._late_factor(before + came)
         if self.characters:
-            factor = factor * scale_of(islice(self.vocabulary_.number, filled, width))
+            newest = islice(reversed(self.vocabulary_.number), width - filled)
+            factor = factor * scale_of(newest)[::-1]
         self._held["factor"][filled:width] = factor
         self._filled = width
         return self._weighted(counts)

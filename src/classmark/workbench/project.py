@@ -79,6 +79,16 @@ class Project:
         """The documents and their labels, as they are now."""
         return self._state.follow(self.store)
 
+    @property
+    def followed(self) -> State:
+        """The same, as they were when they were last looked at."""
+        return self._state
+
+    @property
+    def model_name(self) -> str:
+        """The name of the trained model in service; "" where there is none."""
+        return getattr(self.models.current(), "name", "")
+
     def __enter__(self) -> Self:
         return self
 

@@ -74,6 +74,14 @@ def test_no_secret_is_stored(two):
         assert not any(text in value for value in stored)
 
 
+def test_who_reads_the_clock_a_moment_before_takes_nothing_away(two):
+    times = iter([100.0, 99.99, 99.99])
+    claims = Claims(two[0], now=lambda: next(times))
+    assert claims.take("d", "ada")
+    assert not claims.take("d", "bo")
+    assert claims.holder("d") == "ada"
+
+
 def test_a_document_has_one_holder_whoever_asks_first(two):
     clock = Clock()
     claims = [Claims(presence, now=clock) for presence in two]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import errno
 import logging
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -29,6 +30,7 @@ from classmark.workbench.store.schema import StoreInUse
 LOG = logging.getLogger("classmark.web")
 PROGRAMS = ("/api", "/v1")
 PROBLEM = "application/problem+json"
+Pair = tuple[bytes, bytes]  # a header as it is sent
 NOT_FOUND = N_(
     "There is no such page: it may have been renamed, or the address mistyped."
 )
@@ -135,21 +137,27 @@ class Headers:
 
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
                 if marked and message["status"] == 200:
-                    headers["Cache-Control"] = IMMUTABLE
-                add_headers(headers, secure=self.secure)
+                    MutableHeaders(scope=message)["Cache-Control"] = IMMUTABLE
+                headers = with_headers(message["headers"], secure=self.secure)
+                message = {**message, "headers": headers}
             await send(message)
 
         await self.app(scope, receive, sending)
 
 
-def add_headers(headers: MutableHeaders, *, secure: bool) -> None:
-    """Add the headers that are missing."""
-    if secure:
-        headers.setdefault("Strict-Transport-Security", ONE_YEAR)
-    for name, value in HEADERS.items():
-        headers.setdefault(name, value)
+def with_headers(pairs: Iterable[Pair], *, secure: bool) -> list[Pair]:
+    """The headers of an answer, and those that are missing."""
+    own = list(pairs)
+    names = {name.lower() for name, _ in own}
+    return own + [pair for pair in _for_all(secure) if pair[0] not in names]
+
+
+@cache
+def _for_all(secure: bool) -> list[Pair]:
+    """The headers of every answer; secure : whether the browser speaks TLS."""
+    tls = {"Strict-Transport-Security": ONE_YEAR} if secure else {}
+    return [(n.lower().encode(), v.encode()) for n, v in (tls | HEADERS).items()]
 
 
 def for_programs(path: str) -> bool:
@@ -240,7 +248,7 @@ def handle_errors(app: FastAPI, *, secure: bool) -> None:
         kind = type(problem).__name__
         LOG.error("failure %s: %s at %s", reference, kind, request.url.path)
         shown = refuse(request, 500, _(FAILED, reference=reference))
-        add_headers(shown.headers, secure=secure)
+        shown.raw_headers = with_headers(shown.raw_headers, secure=secure)
         return shown
 
     app.add_exception_handler(Mistake, _mistaken)

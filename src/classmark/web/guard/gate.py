@@ -165,8 +165,9 @@ def hostname(authority: str) -> str:
 
 def check_once(headers: Headers) -> None:
     """Refuse a header that decides who asks and comes twice."""
+    names = [name for name, _ in headers.raw]
     for name in ("host", "origin", "authorization"):
-        if len(headers.getlist(name)) > 1:
+        if names.count(name.encode()) > 1:
             raise RefusedRequest(400, f"The header {name} was sent twice.")
 
 
@@ -234,7 +235,7 @@ async def check_token(
                 break
             messages.append(await receive())
         token = _token_in(body[: FORMS[kind]], in_parts=kind.startswith("multipart"))
-        receive = _read_again(messages, receive)
+        receive = read_again(messages, receive)
     if not same(token or "", expected):
         raise RefusedRequest(403, WITHOUT)
     return receive
@@ -253,7 +254,7 @@ def _token_in(form: bytes, *, in_parts: bool) -> str:
     return fields.get(b"csrf", [b""])[0].decode("utf-8", "replace")
 
 
-def _read_again(messages: list[Message], receive: Receive) -> Receive:
+def read_again(messages: list[Message], receive: Receive) -> Receive:
     """First what was read, then what is still to come."""
     waiting = iter(messages)
 

@@ -104,8 +104,7 @@ def what_the_model_says(
     model = project.model()
     if model is None or not names:
         return {}
-    folder = project.models.current()
-    name = UNTRAINED if folder is None else folder.name
+    name = project.model_name or UNTRAINED
     text = project.text_of(Record(project.store.document(document)))
     return {
         id_: Seen(name, *(standing or (None, None)))
@@ -320,7 +319,9 @@ def decide_on(
         return decide(project, document, decision, seen, who, together=True)
 
     saved = _saved(desk, who, desk.write(write), names)
-    if desk.state.waits(document):  # no label was said: it is theirs again at the end
+    if desk.followed.waits(
+        document
+    ):  # no label was said: it is theirs again at the end
         desk.queues.skip(document, who)
     return saved
 

@@ -367,14 +367,14 @@ class Queues:
         choice, skipped = self.of(who), self._skipped_by(who)
         among = None if choice.among is None else set(choice.among)
         ids = (i for i in self.ordered(choice.order, after) if i not in skipped)
-        later = filter(self._desk.state.waits, list(skipped))
+        later = filter(self._desk.followed.waits, list(skipped))
         for id_ in chain(ids, later):
             if among is None or id_ in among:
                 yield id_
 
     def _shuffled(self) -> list[str]:
         """The documents that wait, and some more, in the project's own random order."""
-        state = self._desk.state
+        state = self._desk.followed
         with self._lock:
             if len(self._all) != len(state.ids):
                 self._all = shuffled(list(state.ids), self._desk.settings.name)

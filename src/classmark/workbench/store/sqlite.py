@@ -9,7 +9,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from classmark.problems import DamagedFolder, worded
+from classmark.problems import DamagedFolder, Mistake, worded
 from classmark.storage import locked_file
 from classmark.workbench.store.schema import (
     APPLICATION,
@@ -108,23 +108,21 @@ class Embedded:
 
     def run(self, sql: str, values: tuple[Any, ...] = ()) -> sqlite3.Cursor:
         """Run one statement."""
-        with self._explained():
-            return self._connection.execute(sql, values)
-
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        """Let what the engine refuses inside be told with the file and a remedy."""
         try:
-            yield
+            return self._connection.execute(sql, values)
         except (sqlite3.IntegrityError, sqlite3.ProgrammingError):
             raise
         except sqlite3.DatabaseError as problem:
-            code = getattr(problem, "sqlite_errorcode", None)
-            if code == sqlite3.SQLITE_BUSY:
-                raise in_use(self.place) from problem
-            if code == sqlite3.SQLITE_READONLY and self._pragma("query_only"):
-                raise archived(self.place) from problem
-            raise damaged(self.place, problem) from problem
+            raise self._explained(problem) from problem
+
+    def _explained(self, problem: sqlite3.DatabaseError) -> Mistake:
+        """What the engine refuses, told with the file and a remedy."""
+        code = getattr(problem, "sqlite_errorcode", None)
+        if code == sqlite3.SQLITE_BUSY:
+            return in_use(self.place)
+        if code == sqlite3.SQLITE_READONLY and self._pragma("query_only"):
+            return archived(self.place)
+        return damaged(self.place, problem)
 
     def stream(self, sql: str) -> Iterator[Any]:
         """The rows of a statement without values, never all in memory."""
@@ -236,8 +234,12 @@ class EmbeddedBeside(Embedded):
 
     def rows(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
         """Run one statement, as a transaction; return its rows."""
-        with self._explained():  # one that returns rows writes as they are read
+        try:  # one that returns rows writes as they are read
             return self._connection.execute(sql, values).fetchall()
+        except (sqlite3.IntegrityError, sqlite3.ProgrammingError):
+            raise
+        except sqlite3.DatabaseError as problem:
+            raise self._explained(problem) from problem
 
     @contextmanager
     def syncing(self) -> Iterator[None]:

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Self
 
+from classmark.workbench.store.store import IS_HERE
+
 if TYPE_CHECKING:
     from classmark.workbench.store.store import Store
 
@@ -19,7 +21,6 @@ SINCE = (
     "SELECT document, undoes IS NOT NULL, changes FROM judgments "
     "WHERE seq > ? AND seq <= ?"
 )
-IS_HERE = "SELECT 1 FROM documents WHERE id = ?"
 NEW_DOCUMENTS = "SELECT id FROM documents WHERE number > ? ORDER BY number"
 LABELS = "SELECT document, category FROM labels"
 NAMING = {"id", "stands"}  # where they were set before, labels change with them

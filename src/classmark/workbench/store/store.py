@@ -43,9 +43,7 @@ from classmark.workbench.store.log import (
     stored_rows,
     unpacked,
 )
-from classmark.workbench.store.schema import (
-    damaged,
-)
+from classmark.workbench.store.schema import damaged
 from classmark.workbench.store.sqlite import Embedded, transaction
 
 if TYPE_CHECKING:
@@ -56,6 +54,7 @@ NEW_CATEGORY = """
 INSERT INTO categories (number, id) VALUES (?, '') ON CONFLICT DO NOTHING
 """
 CATEGORY_NUMBER = "SELECT number FROM categories WHERE id = ? AND stands = 1"
+STATUS = "SELECT status FROM categories WHERE id = ? AND stands = 1"
 MERGED_INTO = """
 SELECT b.id FROM categories AS a JOIN categories AS b ON b.number = a.joined
 WHERE a.id = ? AND b.stands = 1
@@ -108,6 +107,7 @@ WITH RECURSIVE without (seq) AS (
 SELECT seq FROM without
 """
 DOCUMENTS = "SELECT id, fields, meta, links FROM documents"
+IS_HERE = "SELECT 1 FROM documents WHERE id = ?"
 EVER = "SELECT id, fields, meta, links FROM all_documents"
 CHANGED_CATEGORIES = """
 SELECT changes FROM judgments WHERE changes IS NOT NULL AND seq > ? AND seq <= ?
@@ -210,8 +210,8 @@ class Store:
     def require_open(self, names: Iterable[str]) -> None:
         """Refuse categories that are not there or are retired."""
         for name in names:
-            number = self.number_of(name)
-            if self.category_rows([number])[number]["status"] != ACTIVE:
+            row = self.run(STATUS, (name,)).fetchone() or (self.number_of(name),)
+            if row != (ACTIVE,):
                 raise refusal(
                     "category %(name)r is retired: choose another, or undo its "
                     "retirement",
@@ -407,7 +407,8 @@ class Store:
 
     def require_document(self, id_: str) -> None:
         """Refuse an id of which there is no document, or a deleted one."""
-        self._row(id_)
+        if self.run(IS_HERE, (id_,)).fetchone() is None:
+            self._row(id_)
 
     def _row(self, id_: str, *, ever: bool = False) -> Any:
         sql = EVER if ever else DOCUMENTS

@@ -11,11 +11,12 @@ from classmark.workbench.store.presence import Presence
 
 LOG = logging.getLogger(__name__)
 MINUTES = 10
+SKEW = 60.0  # seconds: a claim that ends later than so is of a clock that was wrong
 HELD = 3  # documents that one person may have open at once
 TAKE = """
 INSERT INTO claims (document, who, until) VALUES (?1, ?2, ?3)
 ON CONFLICT (document) DO UPDATE SET who = excluded.who, until = excluded.until
-WHERE claims.who = excluded.who OR claims.until <= ?4 OR claims.until > ?3
+WHERE claims.who = excluded.who OR claims.until <= ?4 OR claims.until > ?5
 RETURNING who
 """
 LEAVE_OLDEST = """
@@ -50,7 +51,10 @@ class Claims:
         """Have a document open from now on; False where another has it."""
         now = self._now()
         try:
-            if not self._run(TAKE, (document, who, now + self._seconds, now)):
+            until = (
+                now + self._seconds
+            )  # threads do not come in the order of their times
+            if not self._run(TAKE, (document, who, until, now, until + SKEW)):
                 return False
             self._run(LEAVE_OLDEST, (who, HELD, document))
         except Mistake as problem:  # such as a full disk
@@ -67,11 +71,11 @@ class Claims:
     def holders(self) -> dict[str, str]:
         """Document → who has it open."""
         now = self._now()
-        return dict(self._run(OPEN, (now, now + self._seconds)))
+        return dict(self._run(OPEN, (now, now + self._seconds + SKEW)))
 
     def holder(self, document: str) -> str:
         """Who has a document open; "" if nobody."""
         now = self._now()
-        values = (now, now + self._seconds, document)
+        values = (now, now + self._seconds + SKEW, document)
         rows = self._run(f"{OPEN} AND document = ?", values)
         return str(rows[0][1]) if rows else ""

@@ -56,6 +56,7 @@ LOOK = 1.0  # seconds between two looks at what others have done
 IDLE = 30.0  # seconds without an act, after which the ranker is saved
 TRAIN_AGAIN = "train again"  # the job
 AGAIN = 2.0  # seconds, at least, between two looks at the queue
+CROWDED = 4.0  # times as long a look rests, while acts wait to be learned
 
 
 class Background:
@@ -209,7 +210,8 @@ class Background:
 
     def _rest(self, seconds: float) -> bool:
         self._begun.set()
-        return not self._stop.wait(seconds)
+        crowded = CROWDED if self._wake.is_set() else 1.0
+        return not self._stop.wait(crowded * seconds)
 
 
 PATIENCE = 2.0  # seconds that long work has to stop when the desk is closed
@@ -298,6 +300,11 @@ class Desk(Project):
     def tree(self) -> Taxonomy:
         """The tree of today's categories."""
         return self._tree
+
+    @property
+    def model_name(self) -> str:
+        """The name of the trained model that is asked; "" where there is none."""
+        return self.service.base
 
     def _version(self) -> tuple[Any, ...]:
         state = self.state

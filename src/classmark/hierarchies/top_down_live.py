@@ -129,9 +129,8 @@ class LiveTopDownRanker(RankerBeside):
         live = self.live_
         if len(live.retired) < live.center.ranker.is_learned.sum():
             return True
-        first = live.learned.first
-        is_shown = (self._numbers(first) >= 0).any()
-        return bool(is_shown) or not live.retired.issuperset(first.tolist())
+        first = live.learned.first.tolist()
+        return bool((self._numbers >= 0).any()) or not live.retired.issuperset(first)
 
     def best(self, X: Any, k: int) -> list[tuple[int, float]]:
         """The best categories of the one row of ``X``, and their scores: exactly."""

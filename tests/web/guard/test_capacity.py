@@ -134,9 +134,8 @@ def test_who_comes_beyond_is_told_to_come_again(path, kind):
 
 
 def test_only_who_waits_for_long_makes_room():
-    def silent(state, seconds, is_answering=False):
+    def silent(state, seconds):
         protocol = SimpleNamespace(
-            is_answering=is_answering,
             conn=SimpleNamespace(their_state=state, states={}),
             since=capacity.time.monotonic() - seconds,
         )
@@ -144,7 +143,6 @@ def test_only_who_waits_for_long_makes_room():
 
     assert silent(h11.IDLE, LONG_SILENT + 1)
     assert not silent(h11.IDLE, 0)
-    assert not silent(h11.IDLE, LONG_SILENT + 1, is_answering=True)
     assert not silent(h11.SEND_BODY, LONG_SILENT + 1)
     assert not silent(h11.DONE, LONG_SILENT + 1)
 

@@ -222,7 +222,6 @@ class Bounded(Patient):
     def silent(self) -> bool:
         """Whether it has been waiting for a request, the first or the next."""
         waits = self.conn.their_state is h11.IDLE or self.conn.states == DONE
-        waits = waits and not self.is_answering
         return waits and time.monotonic() - self.since > LONG_SILENT
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import h11
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from classmark.language import N_, _, whole
 from classmark.web.guard.errors import RefusedRequest, refuse_scope
-from classmark.web.guard.ordinary import WHOLE, Ordinary
 from classmark.workbench.store.presence import Presence
 from classmark.workbench.team.people import digest_of
 
@@ -47,10 +47,8 @@ class RequestLimits:
             await send(message)
 
         try:
-            most = _check_sizes(scope)
-            if not scope.get(WHOLE):
-                receive = _counting(receive, most, self.silence)
-            await self.app(scope, receive, sending)
+            counted = _counting(receive, _check_sizes(scope), self.silence)
+            await self.app(scope, counted, sending)
         except RefusedRequest as refused:
             if started:
                 raise
@@ -184,7 +182,7 @@ def _sources(address: str, name: str) -> tuple[str, str]:
 PATIENCE = 15.0  # seconds for the first line and the headers of a request
 
 
-class Patient(Ordinary):
+class Patient(H11Protocol):
     """HTTP whose every request has to say within some seconds what it wants."""
 
     _waiting: asyncio.TimerHandle | None = None
@@ -197,9 +195,7 @@ class Patient(Ordinary):
     def data_received(self, data: bytes) -> None:
         """Wait on while a request has begun and its headers have not ended."""
         super().data_received(data)
-        if self.is_answering:
-            self._wait_no_more()
-        elif self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]:
+        if self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]:
             self._wait()
         elif self.conn.their_state is not h11.IDLE:
             self._wait_no_more()

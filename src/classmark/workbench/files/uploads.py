@@ -25,7 +25,7 @@ from classmark.formats.taxonomies import (
     is_taxonomy_header,
     read_categories,
 )
-from classmark.language import N_, _, whole
+from classmark.language import N_, _, joined, remade, whole
 from classmark.problems import Mistake, UnreadableFile, refusal, worded
 from classmark.progress import track
 from classmark.workbench.files.documents import past_imports, undo_import
@@ -37,7 +37,6 @@ from classmark.workbench.files.file_sizes import (
     inspect,
 )
 from classmark.workbench.files.import_acts import import_preferences
-from classmark.workbench.files.import_words import import_words
 from classmark.workbench.files.importing import (
     append_note,
     compare,
@@ -72,6 +71,13 @@ ENDINGS = (
     *ONLY_TREES,
 )  # fmt: skip
 _TOKEN = re.compile(r"[0-9a-f]{32}")
+COUNTS = {
+    "documents": N_("documents"), "new": N_("new"), "replaced": N_("replaced"),
+    "unchanged": N_("unchanged"), "changed": N_("changed"), "judgments": N_("labels"),
+    "new categories": N_("new categories"), "categories": N_("categories"),
+    "leaves": N_("without subcategories"), "levels": N_("levels"),
+    "preferences": N_("preferences"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -435,3 +441,17 @@ def records_of(path: Path, format_: str, name: str) -> Iterator[Record]:
     if format_ not in KINDS[DOCUMENTS].formats:
         raise refusal("format %(name)r is not read here: choose another", name=format_)
     return some_of(READERS[format_].read(path, name), name, format_)
+
+
+@remade
+def import_words(name: str, table: Table) -> str:
+    """What came of importing a file; counts of 0 are left out.
+
+    >>> from classmark.workbench.results import Table
+    >>> import_words("a.csv", Table("", [{"documents": 2, "new": 0, "judgments": 3}]))
+    'a.csv: 2 documents, 3 labels'
+    """
+    counts = {what: int(n) for what, n in table.rows[0].items() if n}
+    shown = [f"{whole(n)} {_(COUNTS.get(what, what))}" for what, n in counts.items()]
+    first = f"{name}: {', '.join(shown) or _('nothing')}"
+    return joined(first, *str(table.note).split("\n"))

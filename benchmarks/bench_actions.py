@@ -35,7 +35,7 @@ import numpy as np
 
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
-from classmark.taxonomy.tree import Category
+from classmark.taxonomy.category import Category
 from classmark.workbench.files.importing import import_records, put_taxonomy
 from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project, create

@@ -28,7 +28,7 @@ import numpy as np
 from classmark.corpus.documents import Document
 from classmark.datasets.library import library_categories, library_records
 from classmark.formats.records import Record
-from classmark.taxonomy.tree import Category
+from classmark.taxonomy.category import Category
 from classmark.workbench.deciding.decide import Decision, decide_on, next_for
 from classmark.workbench.deciding.sheet import lay_out
 from classmark.workbench.deciding.suggest import suggest

@@ -11,7 +11,7 @@ import time
 from dataclasses import replace
 from types import SimpleNamespace
 
-from classmark.taxonomy.tree import Category, taxonomy_of
+from classmark.taxonomy.category import Category, taxonomy_of
 from classmark.workbench.categories.find import find_categories, finder_of
 from classmark.workbench.store.state import State
 

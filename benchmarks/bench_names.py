@@ -27,7 +27,7 @@ from classmark.datasets import load
 from classmark.evaluation.evaluate import LabelledTexts
 from classmark.formats.taxonomies import read_categories
 from classmark.ranking import top
-from classmark.taxonomy.tree import Category, taxonomy_of
+from classmark.taxonomy.category import Category, taxonomy_of
 from classmark.text import usual_analyzer
 from classmark.validation import generator
 from classmark.weighting.vectorizer import Vectorizer

@@ -15,7 +15,7 @@ from classmark.datasets.library import library_categories, library_records
 from classmark.formats.jsonl import Keys, record_from
 from classmark.formats.records import Record
 from classmark.formats.text_files import FilePlace
-from classmark.taxonomy.tree import Category
+from classmark.taxonomy.category import Category
 from classmark.workbench.files.importing import import_records, put_taxonomy
 from classmark.workbench.learning.fit import TEST
 from classmark.workbench.learning.train import train

@@ -22,7 +22,7 @@ from classmark.formats.annif import (
 from classmark.formats.records import Record
 from classmark.formats.taxonomies import read_categories
 from classmark.problems import Mistake, UnreadableFile
-from classmark.taxonomy.tree import Category
+from classmark.taxonomy.category import Category
 
 FILES = Path(__file__).parent / "files"
 BEES = {"http://example.org/bees": 1.0, "http://example.org/winter": 1.0}

@@ -7,8 +7,9 @@ from classmark.arrays import rows_from
 from classmark.hierarchies.top_down import TopDownRanker
 from classmark.hierarchies.top_down_live import LiveTopDownRanker, TreeCenter
 from classmark.ranking import rank_of
+from classmark.solvers.centers import EveryScore
 from classmark.solvers.live_documents import Lesson
-from classmark.solvers.preference_beside import EveryScore, LiveDualBeside
+from classmark.solvers.preference_beside import LiveDualBeside
 from classmark.taxonomy.tree import Taxonomy
 
 FEATURES, LABELS = 30, 24

@@ -16,7 +16,7 @@ from hypothesis.stateful import (
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.problems import Mistake
-from classmark.taxonomy.tree import Category, taxonomy_of
+from classmark.taxonomy.category import Category, taxonomy_of
 from classmark.workbench.categories import edit
 from classmark.workbench.deciding.decide import Decision, decide
 from classmark.workbench.project import Project, create

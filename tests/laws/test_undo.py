@@ -19,7 +19,7 @@ from classmark.rankers.online import RankerBeside
 from classmark.rankers.preference import PreferenceRanker
 from classmark.solvers.preference_beside import LiveDualBeside
 from classmark.solvers.preference_live import LiveDual
-from classmark.taxonomy.tree import Category
+from classmark.taxonomy.category import Category
 from classmark.workbench import meaning
 from classmark.workbench.categories import edit
 from classmark.workbench.deciding.decide import Decision, decide

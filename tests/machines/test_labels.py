@@ -21,7 +21,8 @@ from classmark.problems import Mistake
 from classmark.progress import spread_by
 from classmark.rankers.preference import PreferenceRanker
 from classmark.rankers.text_ranker import TextRanker
-from classmark.taxonomy.tree import Category, Taxonomy
+from classmark.taxonomy.category import Category
+from classmark.taxonomy.tree import Taxonomy
 from classmark.weighting.vectorizer import Vectorizer
 from classmark.workbench.learning.fit import FittedModel, Size, choose, task_of
 from classmark.workbench.learning.train import learn_beside

@@ -14,7 +14,8 @@ from classmark.hierarchies.model_files import NodeWorker
 from classmark.hierarchies.top_down import TopDownClassifier, TopDownRanker
 from classmark.problems import Mistake
 from classmark.progress import spread_by
-from classmark.taxonomy.tree import Category, Taxonomy
+from classmark.taxonomy.category import Category
+from classmark.taxonomy.tree import Taxonomy
 from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project
 from classmark.workbench.settings import LearningSettings

@@ -15,7 +15,7 @@ from workbench.acts import teach_all
 DECIDING = """
 from pathlib import Path
 from classmark.rankers.live_text_ranker import load_kernels
-from classmark.taxonomy.tree import Category
+from classmark.taxonomy.category import Category
 from classmark.workbench.categories import edit
 from classmark.workbench.deciding.decide import Decision
 from classmark.workbench.deciding.decide import decide_on, undo_for

@@ -13,7 +13,7 @@ import pytest
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.problems import Mistake
-from classmark.taxonomy.tree import Category
+from classmark.taxonomy.category import Category
 from classmark.workbench.project import STORE
 from classmark.workbench.store.log import Act
 from classmark.workbench.store.store import Store

@@ -7,7 +7,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from classmark.problems import Mistake
-from classmark.taxonomy.tree import Category
+from classmark.taxonomy.category import Category
 from classmark.web.guard.gate import Doors
 from classmark.web.serve import create_app
 from classmark.workbench.learning.train import train

@@ -8,8 +8,9 @@ from scipy.sparse import csr_matrix
 
 from classmark.arrays import rows_from
 from classmark.rankers.preference import PreferenceRanker
+from classmark.solvers.centers import SparseCenter
 from classmark.solvers.live_documents import Lesson
-from classmark.solvers.preference_beside import LiveDualBeside, SparseCenter
+from classmark.solvers.preference_beside import LiveDualBeside
 
 FEATURES, LABELS = 12, 5
 

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
-from classmark.taxonomy.tree import Category
+from classmark.taxonomy.category import Category
 from classmark.web.serve import create_app
 from classmark.workbench.deciding.decide import Decision, decide_on
 from classmark.workbench.deciding.opinions import disagreements

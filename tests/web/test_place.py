@@ -6,7 +6,7 @@ import re
 import pytest
 from starlette.testclient import TestClient
 
-from classmark.taxonomy.tree import Category
+from classmark.taxonomy.category import Category
 from classmark.web.serve import create_app
 from projects import new_desk, records_of
 from web.conftest import ADDRESS, csrf_of, program

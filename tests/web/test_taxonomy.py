@@ -189,7 +189,7 @@ def test_names_are_text(client, desk):
 
 
 def test_a_long_level_is_shown_in_parts(client, desk):
-    from classmark.taxonomy.tree import Category
+    from classmark.taxonomy.category import Category
 
     with desk.writing() as project:
         project.store.put_categories(

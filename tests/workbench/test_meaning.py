@@ -8,7 +8,7 @@ import pytest
 
 from classmark.meaning.vector_file import ROUNDING
 from classmark.problems import Mistake, UnreadableFile, in_words_of
-from classmark.taxonomy.tree import Category
+from classmark.taxonomy.category import Category
 from classmark.web.wording import CALLS, PAGES
 from classmark.workbench import meaning, own_vectors
 from classmark.workbench.categories.report import report_taxonomy

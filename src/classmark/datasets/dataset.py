@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     from classmark.corpus.documents import Document
     from classmark.formats.records import Examples
-    from classmark.taxonomy.tree import Category, Taxonomy
+    from classmark.taxonomy.category import Category
+    from classmark.taxonomy.tree import Taxonomy
 
 
 @dataclass(frozen=True, slots=True)

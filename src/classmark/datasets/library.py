@@ -20,7 +20,7 @@ from classmark.formats.records import Record, gather
 from classmark.formats.taxonomies import read_category_csv
 from classmark.formats.test_collections import read_qrels
 from classmark.formats.text_files import FilePlace
-from classmark.taxonomy.tree import Category, taxonomy_of
+from classmark.taxonomy.category import Category, taxonomy_of
 
 
 def library_folder() -> Path:

@@ -35,7 +35,8 @@ from classmark.formats.reuters import (
 from classmark.formats.taxonomies import read_categories, tree_of_chains
 from classmark.formats.text_files import Numbered, lines
 from classmark.progress import track
-from classmark.taxonomy.tree import Category, Taxonomy, taxonomy_of
+from classmark.taxonomy.category import Category, taxonomy_of
+from classmark.taxonomy.tree import Taxonomy
 
 STEM = "20news-bydate-"
 Labelled = tuple[str, str, str, Iterable[str]]  # id, key of the split, text, labels

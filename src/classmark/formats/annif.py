@@ -20,7 +20,7 @@ from classmark.formats.text_files import lines, write_lines
 from classmark.language import _
 from classmark.problems import UnreadableFile, refusal
 from classmark.progress import remark
-from classmark.taxonomy.tree import Category
+from classmark.taxonomy.category import Category
 
 
 class Subject(NamedTuple):

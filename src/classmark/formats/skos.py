@@ -12,7 +12,7 @@ from classmark.formats.text_files import LIMITS, open_bytes, safe_xml, write_lin
 from classmark.language import N_, _
 from classmark.problems import MissingExtra, UnreadableFile, refusal
 from classmark.progress import remark
-from classmark.taxonomy.tree import ACTIVE, DEPRECATED, Category, taxonomy_of
+from classmark.taxonomy.category import ACTIVE, DEPRECATED, Category, taxonomy_of
 
 if TYPE_CHECKING:
     from rdflib import Graph

@@ -32,14 +32,10 @@ from classmark.formats.text_files import (
     writing,
 )
 from classmark.problems import Mistake, UnreadableFile, worded
+from classmark.taxonomy.category import Category, categories_of, taxonomy_of
 from classmark.taxonomy.cycles import CyclicGraph
 from classmark.taxonomy.edits import break_cycles, without_cycles
-from classmark.taxonomy.tree import (
-    Category,
-    Taxonomy,
-    categories_of,
-    taxonomy_of,
-)
+from classmark.taxonomy.tree import Taxonomy
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

@@ -12,7 +12,7 @@ from classmark.estimator import parameters
 from classmark.hierarchies.top_down import TopDownRanker, path_parts
 from classmark.rankers.linear import Evidence, Standing
 from classmark.rankers.online import RankerBeside
-from classmark.solvers.preference_beside import Merges
+from classmark.solvers.centers import Merges
 
 TREE_C = 1.0  # the price of a violation, in units of log-probability
 

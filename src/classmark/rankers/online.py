@@ -24,11 +24,12 @@ from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake, not_fitted
 from classmark.progress import track
 from classmark.rankers.linear import DENSE_LIMIT, LiveRanker, Words
+from classmark.solvers.centers import Center
 from classmark.solvers.hinge import Similarity, kernel_of
 from classmark.solvers.kernels_online import ERRORS, ONE, PAIRS, PERCEPTRON
 from classmark.solvers.live_documents import Lesson
 from classmark.solvers.online import LivePrototypes, Prototypes, Supports
-from classmark.solvers.preference_beside import Center, LiveDualBeside
+from classmark.solvers.preference_beside import LiveDualBeside
 from classmark.validation import Seed, generator, require_numbers
 
 BESIDE = "sparse live"  # the name by which a RankerBeside is kept

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from classmark.problems import Mistake
-from classmark.taxonomy.tree import Category, Taxonomy
+from classmark.taxonomy.category import Category
+from classmark.taxonomy.tree import Taxonomy
 
 Edge = tuple[Any, Any]  # parent, child
 

@@ -29,7 +29,7 @@ from starlette.routing import BaseRoute, Match
 from starlette.types import Receive, Scope, Send
 
 from classmark.language import _
-from classmark.taxonomy.tree import Category
+from classmark.taxonomy.category import Category
 from classmark.web.guard.capacity import in_thread
 from classmark.web.guard.errors import PROBLEM, Missing, or_missing
 from classmark.web.guard.gate import read_again

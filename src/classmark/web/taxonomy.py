@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 
 from classmark.language import N_, _
 from classmark.problems import DamagedFolder, Mistake, refusal
-from classmark.taxonomy.tree import Category
+from classmark.taxonomy.category import Category
 from classmark.web import fields
 from classmark.web.decide import words_of
 from classmark.web.guard.auth import Admin, Caller, Reader

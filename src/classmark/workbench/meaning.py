@@ -31,7 +31,7 @@ from classmark.workbench.store.log import whoami
 if TYPE_CHECKING:
     from classmark.meaning.sources import MeaningSource
     from classmark.meaning.vector_file import ComputedVectors, VectorFile
-    from classmark.taxonomy.tree import Category
+    from classmark.taxonomy.category import Category
     from classmark.workbench.project import Project
     from classmark.workbench.team.desk import Desk
     from classmark.workbench.team.jobs import Job

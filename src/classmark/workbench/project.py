@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 from classmark.formats.feature_lines import FIELD
 from classmark.problems import refusal, worded
 from classmark.storage import Generations, sync_folder
-from classmark.taxonomy.tree import taxonomy_of
+from classmark.taxonomy.category import taxonomy_of
 from classmark.workbench.results import FACTS, Cell, Table
 from classmark.workbench.settings import (
     FILE,
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from classmark.formats.records import Record
     from classmark.meaning.vector_file import VectorFile
     from classmark.rankers.text_ranker import TextRanker
-    from classmark.taxonomy.tree import Category, Taxonomy
+    from classmark.taxonomy.category import Category
+    from classmark.taxonomy.tree import Taxonomy
 
 T = TypeVar("T")
 STORE = "store.sqlite"

@@ -7,7 +7,7 @@ import pytest
 
 from classmark.datasets.library import library_categories, library_records
 from classmark.hierarchies import nodes
-from classmark.taxonomy.tree import Category
+from classmark.taxonomy.category import Category
 from classmark.workbench.project import Project
 from classmark.workbench.results import in_percent
 from classmark.workbench.settings import FILE

@@ -3,7 +3,7 @@ import pytest
 from classmark.formats.taxonomies import read_skos, write_skos
 from classmark.problems import MissingExtra, Mistake, UnreadableFile
 from classmark.taxonomy import Category, taxonomy_of
-from classmark.taxonomy.tree import DEPRECATED
+from classmark.taxonomy.category import DEPRECATED
 
 TURTLE = """@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
 @prefix owl: <http://www.w3.org/2002/07/owl#> .

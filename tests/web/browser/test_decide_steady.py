@@ -5,7 +5,7 @@ from time import perf_counter, process_time
 
 import pytest
 
-from classmark.taxonomy.tree import Category
+from classmark.taxonomy.category import Category
 from classmark.workbench.deciding.decide import Decision, decide_on
 from projects import new_project
 from web.browser.keyboard import (

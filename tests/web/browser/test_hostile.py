@@ -6,7 +6,7 @@ import pytest
 
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
-from classmark.taxonomy.tree import Category
+from classmark.taxonomy.category import Category
 from classmark.workbench.categories.edit import rename
 from classmark.workbench.deciding.decide import Decision, decide_on, note_on
 from classmark.workbench.files.importing import import_records, put_taxonomy

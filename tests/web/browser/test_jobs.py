@@ -6,7 +6,7 @@ from threading import Event
 import pytest
 
 from classmark.problems import Mistake
-from classmark.taxonomy.tree import Category
+from classmark.taxonomy.category import Category
 from classmark.workbench.search.index import JOB
 
 PLACES = {"/files": "Done.", "/search": "No index yet"}

@@ -4,7 +4,7 @@ from time import thread_time
 
 import pytest
 
-from classmark.taxonomy.tree import Category
+from classmark.taxonomy.category import Category
 from classmark.workbench.categories.browse import TreeOrder, level_of, tree_to
 from classmark.workbench.categories.edit import move
 from projects import new_desk

@@ -4,7 +4,7 @@ import pytest
 
 from classmark.datasets.library import library_records
 from classmark.problems import Mistake
-from classmark.taxonomy.tree import Category
+from classmark.taxonomy.category import Category
 from classmark.workbench.categories import edit
 from classmark.workbench.categories.build import as_table, build, take_tree
 from classmark.workbench.files.importing import import_records

@@ -14,7 +14,7 @@ from classmark.formats.taxonomies import (
     write_skos,
 )
 from classmark.problems import Mistake
-from classmark.taxonomy.tree import Category
+from classmark.taxonomy.category import Category
 from classmark.workbench.categories import edit
 from classmark.workbench.categories.edit import describe
 from classmark.workbench.project import Project

@@ -6,7 +6,7 @@ import sqlite3
 import pytest
 
 from classmark.problems import Mistake
-from classmark.taxonomy.tree import DEPRECATED, Category
+from classmark.taxonomy.category import DEPRECATED, Category
 from classmark.workbench.categories import edit
 from classmark.workbench.categories.browse import show_taxonomy
 from classmark.workbench.deciding.decide import Decision, decide

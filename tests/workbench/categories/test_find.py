@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from classmark.problems import Mistake
-from classmark.taxonomy.tree import DEPRECATED, Category, taxonomy_of
+from classmark.taxonomy.category import DEPRECATED, Category, taxonomy_of
 from classmark.workbench.categories import find as finding
 from classmark.workbench.categories.find import (
     Wordings,

@@ -5,7 +5,7 @@ import pytest
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.problems import Mistake
-from classmark.taxonomy.tree import Category
+from classmark.taxonomy.category import Category
 from classmark.workbench.deciding import inbox as accepting
 from classmark.workbench.deciding import inbox as inboxes
 from classmark.workbench.deciding.decide import Decision, decide_on, next_for

@@ -4,7 +4,7 @@ import pytest
 
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
-from classmark.taxonomy.tree import Category
+from classmark.taxonomy.category import Category
 from classmark.workbench.categories.edit import add
 from classmark.workbench.deciding.decide import Decision, decide
 from classmark.workbench.deciding.suggest import suggest

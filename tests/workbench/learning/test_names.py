@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from classmark.problems import Mistake
-from classmark.taxonomy.tree import Category
+from classmark.taxonomy.category import Category
 from classmark.workbench.deciding.decide import Decision, decide
 from classmark.workbench.deciding.suggest import suggest
 from classmark.workbench.learning.models import trained_model

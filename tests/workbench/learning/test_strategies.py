@@ -17,7 +17,8 @@ from classmark.measures import calibration_error
 from classmark.problems import Mistake
 from classmark.rankers.calibration import crossed_probabilities
 from classmark.rankers.text_ranker import TextRanker
-from classmark.taxonomy.tree import Category, Taxonomy
+from classmark.taxonomy.category import Category
+from classmark.taxonomy.tree import Taxonomy
 from classmark.weighting.vectorizer import Vectorizer
 from classmark.workbench.learning.fit import (
     STRATEGIES,

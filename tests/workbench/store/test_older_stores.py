@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from classmark.problems import DamagedFolder
-from classmark.taxonomy.tree import Category
+from classmark.taxonomy.category import Category
 from classmark.workbench.examples.searches import current_marks, open_search
 from classmark.workbench.files.backup import TABLES, columns_of
 from classmark.workbench.search.clicks import read_impressions

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from classmark.taxonomy.tree import taxonomy_of
+from classmark.taxonomy.category import taxonomy_of
 from classmark.workbench.learning.learner import UNDONE, LiveFacts
 from classmark.workbench.project import Project
 from classmark.workbench.store.log import (

@@ -8,7 +8,7 @@ import pytest
 
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
-from classmark.taxonomy.tree import taxonomy_of
+from classmark.taxonomy.category import taxonomy_of
 from classmark.workbench.categories.browse import (
     NameOrder,
     _counted,

@@ -7,7 +7,7 @@ import pytest
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.problems import DamagedFolder, Mistake
-from classmark.taxonomy.tree import Category
+from classmark.taxonomy.category import Category
 from classmark.workbench.store import schema
 from classmark.workbench.store.schema import APPLICATION
 from classmark.workbench.store.store import Act, Store

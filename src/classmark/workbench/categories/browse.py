@@ -13,7 +13,8 @@ import numpy as np
 from classmark.arrays import distinct
 from classmark.language import N_
 from classmark.problems import refusal
-from classmark.taxonomy.tree import ACTIVE, Category, Taxonomy
+from classmark.taxonomy.category import ACTIVE, Category
+from classmark.taxonomy.tree import Taxonomy
 from classmark.text import fold, fold_accents
 from classmark.workbench.results import Cell, Table
 from classmark.workbench.store.store import Store, title_of

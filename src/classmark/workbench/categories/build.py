@@ -12,7 +12,7 @@ import numpy as np
 from classmark.arrays import keep_columns, take
 from classmark.hierarchies.building import BRANCHING, group_categories
 from classmark.problems import refusal
-from classmark.taxonomy.tree import Category, taxonomy_of
+from classmark.taxonomy.category import Category, taxonomy_of
 from classmark.workbench.categories.edit import log_changes
 from classmark.workbench.categories.propose import (
     NAMING,

@@ -18,12 +18,7 @@ from classmark.formats.text_files import open_bytes, whole_text
 from classmark.language import _, whole
 from classmark.problems import refusal
 from classmark.taxonomy import edits
-from classmark.taxonomy.tree import (
-    DEPRECATED,
-    Category,
-    path_names,
-    taxonomy_of,
-)
+from classmark.taxonomy.category import DEPRECATED, Category, path_names, taxonomy_of
 from classmark.workbench.categories.browse import branch_counts
 from classmark.workbench.results import Logged
 from classmark.workbench.store.log import (

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from classmark.arrays import Ints
 from classmark.language import N_
 from classmark.problems import refusal
-from classmark.taxonomy.tree import ACTIVE, Category, path_names
+from classmark.taxonomy.category import ACTIVE, Category, path_names
 from classmark.text import fold, fold_accents
 from classmark.workbench.categories.browse import changes_of
 

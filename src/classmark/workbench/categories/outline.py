@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from classmark.language import whole
 from classmark.problems import refusal
-from classmark.taxonomy.tree import Category, path_names
+from classmark.taxonomy.category import Category, path_names
 from classmark.workbench.categories.browse import sorting_key
 from classmark.workbench.categories.edit import add, new_category
 from classmark.workbench.categories.find import plain

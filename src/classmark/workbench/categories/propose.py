@@ -21,7 +21,7 @@ from classmark.clusters.kmeans import (
 )
 from classmark.language import whole
 from classmark.problems import refusal, worded
-from classmark.taxonomy.tree import Category
+from classmark.taxonomy.category import Category
 from classmark.workbench.categories.edit import split
 from classmark.workbench.examples.example_search import Explainer
 from classmark.workbench.examples.vectors import DocumentVectors, vectors_of

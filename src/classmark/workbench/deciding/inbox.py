@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from classmark.language import _, general
 from classmark.problems import refusal
 from classmark.rankers.calibration import ENOUGH
-from classmark.taxonomy.tree import path_names
+from classmark.taxonomy.category import path_names
 from classmark.workbench.deciding.decide import (
     UNTRAINED,
     Decision,

@@ -12,7 +12,7 @@ from threading import Lock, RLock
 from typing import TYPE_CHECKING, NamedTuple
 
 from classmark.corpus.documents import Document
-from classmark.taxonomy.tree import ACTIVE, path_names
+from classmark.taxonomy.category import ACTIVE, path_names
 from classmark.text import words
 from classmark.workbench.deciding.decide import (
     SAID,

@@ -24,7 +24,7 @@ from classmark.formats.text_files import EITHER, open_bytes, whole_text
 from classmark.problems import refusal
 from classmark.rankers.calibration import ENOUGH
 from classmark.ranking import order as ranked
-from classmark.taxonomy.tree import ACTIVE, path_names
+from classmark.taxonomy.category import ACTIVE, path_names
 from classmark.workbench.deciding.decide import version_of
 from classmark.workbench.learning.models import how_to_place
 from classmark.workbench.results import Cell, Explained, Place, Table

@@ -19,7 +19,7 @@ from classmark.rankers.reasons import (
     strongest,
 )
 from classmark.ranking import order
-from classmark.taxonomy.tree import path_names
+from classmark.taxonomy.category import path_names
 from classmark.text import sentences
 from classmark.workbench.learning.fit import TEST, part_of
 from classmark.workbench.learning.live import held

@@ -27,7 +27,7 @@ from classmark.formats.taxonomies import is_taxonomy_header, read_categories
 from classmark.language import N_, _, decimal, joined, whole
 from classmark.problems import UnreadableFile, refusal, worded
 from classmark.progress import remarks, track
-from classmark.taxonomy.tree import Category, taxonomy_of
+from classmark.taxonomy.category import Category, taxonomy_of
 from classmark.text import language_code
 from classmark.workbench import meaning as vectors
 from classmark.workbench.files.import_acts import ImportAct, import_preferences, prefer

@@ -19,7 +19,7 @@ from classmark.rankers.meaning_weight import settled, weigh_meaning
 from classmark.rankers.text_ranker import TextRanker
 from classmark.solvers.preference import THRESHOLDS
 from classmark.solvers.preference_live import LIVE
-from classmark.taxonomy.tree import ACTIVE, Category, taxonomy_of
+from classmark.taxonomy.category import ACTIVE, Category, taxonomy_of
 from classmark.validation import byte_size, bytes_text
 from classmark.workbench.learning.lessons import (
     TreeLayers,

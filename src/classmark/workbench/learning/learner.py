@@ -33,9 +33,9 @@ from classmark.rankers.live_text_ranker import (
 from classmark.rankers.online import RankerBeside
 from classmark.rankers.preference import PreferenceRanker
 from classmark.rankers.text_ranker import TextRanker
-from classmark.solvers.preference_beside import SparseCenter
+from classmark.solvers.centers import SparseCenter
 from classmark.storage import SavedFolder, open_folder, sync_folder
-from classmark.taxonomy.tree import ACTIVE
+from classmark.taxonomy.category import ACTIVE
 from classmark.weighting.live import LiveVectorizer
 from classmark.workbench.learning import fit, lessons, unfitted
 from classmark.workbench.learning.models import (

@@ -22,7 +22,7 @@ from classmark.rankers.names import CategoryNames, NamedRanker
 from classmark.rankers.online import BESIDE, RankerBeside
 from classmark.rankers.text_ranker import FORMAT as TEXT_RANKER
 from classmark.rankers.text_ranker import LEARNERS, TextRanker, weights_in
-from classmark.solvers.preference_beside import SparseCenter
+from classmark.solvers.centers import SparseCenter
 from classmark.storage import (
     open_folder,
     save,
@@ -30,7 +30,7 @@ from classmark.storage import (
     sync_folder,
     unpack_strings,
 )
-from classmark.taxonomy.tree import ACTIVE
+from classmark.taxonomy.category import ACTIVE
 from classmark.weighting.vectorizer import Vectorizer
 from classmark.workbench.older_settings import with_loss
 from classmark.workbench.settings import LearningSettings, MeaningSettings

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from classmark.formats.records import THRESHOLD, Record
 from classmark.problems import refusal
 from classmark.progress import track
-from classmark.taxonomy.tree import Category, Taxonomy, taxonomy_above, taxonomy_of
+from classmark.taxonomy.category import Category, taxonomy_above, taxonomy_of
+from classmark.taxonomy.tree import Taxonomy
 from classmark.workbench.store.schema import damaged
 
 if TYPE_CHECKING:

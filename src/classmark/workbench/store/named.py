@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from classmark.formats.records import Record
 from classmark.problems import Mistake, refusal
-from classmark.taxonomy.tree import Category
+from classmark.taxonomy.category import Category
 
 if TYPE_CHECKING:
     from classmark.workbench.store.store import Store

@@ -18,7 +18,7 @@ from classmark.corpus.documents import Document
 from classmark.formats.records import THRESHOLD, Record
 from classmark.language import _
 from classmark.problems import MissingExtra, refusal, worded
-from classmark.taxonomy.tree import ACTIVE, Category
+from classmark.taxonomy.category import ACTIVE, Category
 from classmark.workbench.settings import StoreSettings
 from classmark.workbench.store.log import (
     BLANK,

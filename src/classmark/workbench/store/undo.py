@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from classmark.language import _
 from classmark.problems import Mistake, refusal, worded
-from classmark.taxonomy.tree import taxonomy_of
+from classmark.taxonomy.category import taxonomy_of
 from classmark.workbench.results import Logged
 from classmark.workbench.store import log
 from classmark.workbench.store.store import taken_back

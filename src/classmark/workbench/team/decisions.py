@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from classmark.arrays import Floats
-from classmark.taxonomy.tree import ACTIVE
+from classmark.taxonomy.category import ACTIVE
 from classmark.workbench.deciding.opinions import IMPORTED
 from classmark.workbench.store.log import LABELS
 

@@ -18,11 +18,8 @@ from weakref import WeakSet, finalize
 
 from classmark.language import _, whole
 from classmark.problems import Mistake
-from classmark.taxonomy.tree import (
-    Category,
-    Taxonomy,
-    taxonomy_following,
-)
+from classmark.taxonomy.category import Category, taxonomy_following
+from classmark.taxonomy.tree import Taxonomy
 from classmark.workbench.deciding.queue import LOOKED_AT, Guesses, Queues
 from classmark.workbench.deciding.sheet import CategoryExamples, Sheet, Sheets, lay_out
 from classmark.workbench.examples.open_searches import SearchCache

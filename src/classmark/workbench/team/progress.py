@@ -19,7 +19,7 @@ import numpy as np
 from classmark.language import _, decimal, ngettext
 from classmark.measures import calibration_error, reliability
 from classmark.ranking import top
-from classmark.taxonomy.tree import ACTIVE
+from classmark.taxonomy.category import ACTIVE
 from classmark.workbench.deciding.queue import shuffled
 from classmark.workbench.learning.fit import TEST
 from classmark.workbench.team.decisions import Step, decision_log, step, steps

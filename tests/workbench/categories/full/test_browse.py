@@ -3,7 +3,7 @@
 import pytest
 
 from classmark.problems import Mistake
-from classmark.taxonomy.tree import DEPRECATED, Category
+from classmark.taxonomy.category import DEPRECATED, Category
 from classmark.workbench.categories import browse, edit
 from classmark.workbench.categories.browse import (
     branch_counts,

@@ -9,7 +9,7 @@ from classmark.corpus.documents import Document
 from classmark.datasets.library import library_records
 from classmark.formats.records import Record
 from classmark.problems import Mistake
-from classmark.taxonomy.tree import Category
+from classmark.taxonomy.category import Category
 from classmark.workbench.categories import edit
 from classmark.workbench.categories.propose import METHODS, accept, as_table, propose
 from classmark.workbench.learning.learner import open_learner

@@ -3,7 +3,7 @@
 import pytest
 
 from classmark.corpus.documents import Document
-from classmark.taxonomy.tree import Category
+from classmark.taxonomy.category import Category
 from classmark.workbench.categories import edit
 from classmark.workbench.deciding import sheet as sheets
 from classmark.workbench.deciding.decide import (

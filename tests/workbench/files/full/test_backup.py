@@ -17,7 +17,7 @@ from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.problems import DamagedFolder, Mistake, UnreadableFile
 from classmark.storage import Generations
-from classmark.taxonomy.tree import Category
+from classmark.taxonomy.category import Category
 from classmark.workbench.categories import edit
 from classmark.workbench.deciding.suggest import suggest
 from classmark.workbench.examples.searches import (

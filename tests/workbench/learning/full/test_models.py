@@ -11,7 +11,7 @@ from classmark.formats.records import Record
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.rankers.calibration import PathCalibrator
-from classmark.taxonomy.tree import Category
+from classmark.taxonomy.category import Category
 from classmark.workbench.categories import edit
 from classmark.workbench.deciding import suggest
 from classmark.workbench.deciding.decide import Decision, decide

@@ -5,7 +5,7 @@ import pytest
 
 from classmark.datasets.library import library_records
 from classmark.problems import Mistake
-from classmark.taxonomy.tree import Category
+from classmark.taxonomy.category import Category
 from classmark.workbench.categories import edit
 from classmark.workbench.deciding.suggest import suggest
 from classmark.workbench.files.documents import delete_documents, restore_documents

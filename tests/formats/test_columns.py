@@ -184,7 +184,7 @@ def test_what_is_typed_wrongly_is_refused(typed):
 def test_a_column_cannot_be_two_things():
     with pytest.raises(Mistake, match="two roles"):
         layout_of(["text=a"], ["a"])
-    with pytest.raises(Mistake, match="yes or no"):
+    with pytest.raises(Mistake, match="use yes, no or"):
         layout_of(header="perhaps")
 
 

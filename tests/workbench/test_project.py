@@ -73,7 +73,7 @@ def test_settings_are_read_back_as_written(tmp_path, settings):
         (
             "format = 1\nname = 'x'\n[text]\nanalyzer = 3",
             UnreadableFile,
-            "to be a text",
+            "must be a text",
         ),
         ("format = 1\nname = 'x'\ntext = 3", UnreadableFile, "a section"),
         ("format = 1\nname = 'x'\n[text]\nfields = [3]", UnreadableFile, "list of"),

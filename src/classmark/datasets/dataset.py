@@ -303,7 +303,7 @@ def names_in(*parts: DatasetPart) -> list[str]:
 def descriptions_of(categories: Iterable[Category]) -> DatasetPart:
     """Names, scope notes and synonyms of categories, as their descriptions.
 
-    >>> from classmark.taxonomy.tree import Category
+    >>> from classmark.taxonomy.category import Category
     >>> descriptions_of([Category("q", label="Bees", synonyms=("honey",))]).texts
     ['Bees honey']
     """

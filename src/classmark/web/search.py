@@ -198,10 +198,13 @@ def _search_at(back: str) -> SearchAddress:
 
 
 @pages.get("/jobs")
-def job_part(me: Reader) -> HTMLResponse:
+def job_part(me: Reader, query: Annotated[SearchAddress, Query()]) -> HTMLResponse:
     """How far the indexing is: a piece of the page."""
     job = me.desk.jobs.last(JOB)
-    return fragment("search_job.html", job=job, standing=search_state(me.desk))
+    return fragment(
+        "search_job.html", job=job, standing=search_state(me.desk), query=query,
+        csrf=me.request.state.csrf, may_decide=me.may("classifier"),
+    )  # fmt: skip
 
 
 @pages.get("/open/{impression}/{document:path}")

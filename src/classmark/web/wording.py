@@ -162,10 +162,6 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "--feedback": (N_("query expansion"), "feedback"),
     "--prior": (N_("link popularity:"), "prior:"),
     "--model": (N_("a model"), "model"),
-    "leave --workers and --on out, or give --hybrid no": (
-        N_("rank by words alone"),
-        "give hybrid no",
-    ),
     "--hybrid": (N_("the choice of words and meaning"), "hybrid"),
     "classmark meaning compute computes what is missing": (
         N_("compute the missing vectors (Settings, Meaning)"),

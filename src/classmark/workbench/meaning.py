@@ -177,7 +177,7 @@ def change_source(project: Project, values: Mapping[str, str], who: str) -> list
 def description_of(category: Category) -> str:
     r"""Name, scope note and other names of a category, one below the other.
 
-    >>> from classmark.taxonomy.tree import Category
+    >>> from classmark.taxonomy.category import Category
     >>> description_of(Category("q.bee", "Bees", synonyms=("apiculture",)))
     'Bees\napiculture'
     """

@@ -7,7 +7,8 @@ import pytest
 
 from classmark.problems import Mistake
 from classmark.taxonomy.category import Category
-from classmark.workbench.search.index import JOB
+from classmark.workbench.files.documents import add_document
+from classmark.workbench.search.index import JOB, start_indexing
 
 PLACES = {"/files": "Done.", "/search": "No index yet"}
 
@@ -89,3 +90,11 @@ def test_jobs_that_have_ended_do_not_pile_up(page, served):
     with at_work(served.desk):
         page.reload()
         assert page.locator("[data-jobs] .message").count() == 2
+
+
+def test_search_shows_new_documents_by_itself(page, served):
+    start_indexing(served.desk, "me").wait(60)
+    with served.desk.writing() as project:
+        add_document(project, "late", {"title": "Late bees"}, "me")
+    page.goto("/search?q=late+bees")
+    page.get_by_role("link", name="Late bees").wait_for(timeout=20_000)

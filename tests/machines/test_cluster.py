@@ -92,6 +92,15 @@ def test_all_workers_are_killed_between_rounds(two):
     assert not {pid for _, pid in before} & {pid for _, pid in after}
 
 
+def test_objects_of_nobody_are_made_when_a_worker_comes(two):
+    for pid in two.client.run(os.getpid).values():
+        os.kill(pid, signal.SIGKILL)
+    until = time.monotonic() + 5  # they come back
+    while two.workers and time.monotonic() < until:
+        time.sleep(0.002)
+    assert two.ask(abs, two.hold(abs, [-1])) == [1]
+
+
 def test_a_worker_that_came_back_at_its_old_address_makes_its_objects_anew(tmp_path):
     """Seen by the scheduler as before: only the actor is gone, not the address."""
     with running(tmp_path, nanny=True) as (address, _), Machines.at(address) as one:

@@ -248,7 +248,7 @@ class RemoteObjects:
                 problem = None
             if problem is not None and str(problem) == LOST:
                 self._places.pop(number, None)
-            again = set(self.settle())
+            again = {each for each in self.settle() if each >= number}
             if problem is not None and number not in again:
                 raise problem
             if calls[number].done():
@@ -263,17 +263,19 @@ class RemoteObjects:
         self, number: int, work: Callable[..., T], arguments: Sequence[Any]
     ) -> Call[tuple[T, Exception | None]]:
         """Begin a question: what comes of it is an answer or what was raised there."""
-        actor, place = self._actors[number], self._places.get(number, "")
+        actor, place = self._actors.get(number), self._places.get(number, "")
         question = self._asked(actor, place, Parcel((work, arguments)))
         loop: Any = self._client.loop
         return asyncio.run_coroutine_threadsafe(question, loop.asyncio_loop)
 
     async def _asked(
-        self, actor: Future[Any], place: str, question: Parcel
+        self, actor: Future[Any] | None, place: str, question: Parcel
     ) -> tuple[Any, Exception | None]:
         from distributed.actor import ProxyRPC
         from distributed.protocol.serialize import to_serialize
 
+        if actor is None:  # there was no worker
+            return None, RuntimeError(LOST)
         problem = await actor.exception()
         if actor.cancelled():  # a scheduler was lost, and is there again
             problem = RuntimeError(LOST)

@@ -92,6 +92,15 @@ def test_all_workers_are_killed_between_rounds(two):
     assert not {pid for _, pid in before} & {pid for _, pid in after}
 
 
+def test_objects_of_nobody_are_made_when_a_worker_comes(two):
+    for pid in two.client.run(os.getpid).values():
+        os.kill(pid, signal.SIGKILL)
+    until = time.monotonic() + 5  # they come back
+    while two.workers and time.monotonic() < until:
+        time.sleep(0.002)
+    assert two.ask(abs, two.hold(abs, [-1])) == [1]
+
+
 def test_a_worker_that_came_back_at_its_old_address_makes_its_objects_anew(tmp_path):
     """Seen by the scheduler as before: only the actor is gone, not the address."""
     with running(tmp_path, nanny=True) as (address, _), Machines.at(address) as one:
@@ -108,14 +117,16 @@ def test_a_worker_that_came_back_at_its_old_address_makes_its_objects_anew(tmp_p
 
 def test_objects_are_forgotten_by_the_workers_when_nobody_has_them(two):
     def actors(dask_worker):
-        return len(dask_worker.state.actors)
+        return set(dask_worker.state.actors)
 
+    before = set().union(*two.client.run(actors).values())
     objects = two.hold(abs, [-1, -2, -3])
     assert two.ask(abs, objects) == [1, 2, 3]
-    assert sum(two.client.run(actors).values()) == 3
+    mine = set().union(*two.client.run(actors).values()) - before
+    assert len(mine) == 3
     del objects
     until = time.monotonic() + 10
-    while any(two.client.run(actors).values()):
+    while mine & set().union(*two.client.run(actors).values()):
         assert time.monotonic() < until
         time.sleep(0.02)
 

@@ -205,7 +205,7 @@ class RemoteObjects:
     ) -> None:
         self._client, self._make, self._tasks = client, make, list(tasks)
         self._actors: dict[int, Future[Any]] = {}
-        self._places: dict[int, str] = {}
+        self._places: dict[int, tuple[str, str]] = {}  # address, and whose folder
         self.settle()
 
     def __len__(self) -> int:
@@ -215,7 +215,8 @@ class RemoteObjects:
         """Make lost objects anew, spread evenly, if anywhere; return their numbers."""
         if self._client.status != "running":
             raise _lost()
-        workers = sorted(self._client.scheduler_info(n_workers=-1)["workers"])
+        there = self._client.scheduler_info(n_workers=-1)["workers"].items()
+        workers = sorted((name, each["local_directory"]) for name, each in there)
         lost = [n for n in range(len(self)) if self._places.get(n) not in workers]
         load = dict.fromkeys(workers, 0)
         for number, place in self._places.items():
@@ -227,7 +228,7 @@ class RemoteObjects:
             self._places[number] = place
             self._actors[number] = self._client.submit(
                 RemoteObject, self._make, self._tasks[number],
-                workers=[place], pure=False, actor=True,
+                workers=[place[0]], pure=False, actor=True,
             )  # fmt: skip
         return lost
 
@@ -248,7 +249,7 @@ class RemoteObjects:
                 problem = None
             if problem is not None and str(problem) == LOST:
                 self._places.pop(number, None)
-            again = set(self.settle())
+            again = {each for each in self.settle() if each >= number}
             if problem is not None and number not in again:
                 raise problem
             if calls[number].done():
@@ -263,17 +264,19 @@ class RemoteObjects:
         self, number: int, work: Callable[..., T], arguments: Sequence[Any]
     ) -> Call[tuple[T, Exception | None]]:
         """Begin a question: what comes of it is an answer or what was raised there."""
-        actor, place = self._actors[number], self._places.get(number, "")
-        question = self._asked(actor, place, Parcel((work, arguments)))
+        actor, place = self._actors.get(number), self._places.get(number, ("", ""))
+        question = self._asked(actor, place[0], Parcel((work, arguments)))
         loop: Any = self._client.loop
         return asyncio.run_coroutine_threadsafe(question, loop.asyncio_loop)
 
     async def _asked(
-        self, actor: Future[Any], place: str, question: Parcel
+        self, actor: Future[Any] | None, place: str, question: Parcel
     ) -> tuple[Any, Exception | None]:
         from distributed.actor import ProxyRPC
         from distributed.protocol.serialize import to_serialize
 
+        if actor is None:  # there was no worker
+            return None, RuntimeError(LOST)
         problem = await actor.exception()
         if actor.cancelled():  # a scheduler was lost, and is there again
             problem = RuntimeError(LOST)

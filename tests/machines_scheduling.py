@@ -2,11 +2,12 @@
 
 import datetime as dt
 import os
+import random
 import socket
 import subprocess
 import sys
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from machines_hosts import LOOPBACK
@@ -88,10 +89,12 @@ def running(folder, *, tls=None, hosts=(LOOPBACK, LOOPBACK), nanny=False, **sett
 
 
 def free_port():
-    """A port of loopback that nobody listens at."""
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return listening.getsockname()[1]
+    """A port of loopback that nobody listens at, and no connection gets by chance."""
+    for port in random.sample(range(20_000, 32_768), 100):
+        with socket.socket() as listening, suppress(OSError):
+            listening.bind(("127.0.0.1", port))
+            return port
+    raise TimeoutError("no free port")
 
 
 def _address(told):

@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
@@ -108,7 +109,10 @@ def test_a_worker_that_came_back_at_its_old_address_makes_its_objects_anew(tmp_p
         ((first, before), _) = one.ask(lambda thing: (thing, os.getpid()), objects)
         where = list(one.client.run(lambda dask_worker: dask_worker.address).values())
         os.kill(before, signal.SIGKILL)
-        again = one.ask(lambda thing: (thing, os.getpid()), objects)
+        asking = ThreadPoolExecutor(1).submit(
+            one.ask, lambda thing: (thing, os.getpid()), objects
+        )
+        again = asking.result(60)  # seconds for Dask's nanny to start it anew
         assert first == 1
         assert [thing for thing, _ in again] == [1, 2]
         assert before not in [pid for _, pid in again]

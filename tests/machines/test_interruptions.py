@@ -88,9 +88,9 @@ def test_an_index_goes_on_after_its_scheduler_was_lost(shelf, local, tmp_path):
         scheduler.kill()
         _, problem = program.communicate(timeout=SECONDS)
     assert program.returncode == 2
-    assert problem.startswith(
-        "classmark: the scheduler was lost: start it again"
-    ), problem
+    assert problem.startswith("classmark: the scheduler was lost: start it again"), (
+        problem
+    )
     assert len(problem.splitlines()) == 1
     assert parts(there)
     given("index", shelf, "--to", there, "--workers", 2)
